@@ -1,0 +1,134 @@
+//! PostgreSQL: any number of replicas, TLS by the url, no libpq.
+
+mod append;
+mod connect;
+mod tls;
+
+use diesel::{
+    QueryResult,
+    deserialize::FromSqlRow,
+    pg::Pg,
+    row::Row,
+    sql_types::{Binary, Integer},
+};
+use diesel_async::{
+    AnsiTransactionManager, AsyncConnectionCore, AsyncPgConnection,
+    pooled_connection::{AsyncDieselConnectionManager, bb8::PooledConnection},
+};
+
+use append::{AppendChunk, Lock, append_chunks, key_locks};
+pub use connect::Pool;
+
+use crate::{
+    Connect, DatabaseSettings, Dialect, Id, NewMessage, OpenError, StoreError,
+    sql::{Seen, stamp_prelude::*},
+};
+
+/// The database of a module on PostgreSQL.
+pub struct Db;
+
+/// The names to write table definitions with that fit both databases.
+pub mod sql_types {
+    pub use diesel::sql_types::*;
+
+    /// The SQL type of [`Id`](crate::Id).
+    pub type Id = Uuid;
+    /// The SQL type of [`Ts`](crate::Ts).
+    pub type Ts = Timestamptz;
+}
+
+type Manager = AsyncDieselConnectionManager<AsyncPgConnection>;
+
+impl Connect for Db {
+    type Conn = AsyncPgConnection;
+    type Pool = Pool;
+    type Guard = PooledConnection<'static, AsyncPgConnection>;
+
+    const KIND: &'static str = "PostgreSQL";
+    const DEFAULT_URL: Option<&'static str> = None;
+
+    async fn open(settings: &DatabaseSettings) -> Result<Pool, OpenError> {
+        Pool::open(settings).await
+    }
+
+    async fn writer(pool: &Pool) -> Result<Self::Guard, StoreError> {
+        pool.writer().await
+    }
+
+    async fn reader(pool: &Pool) -> Result<Self::Guard, StoreError> {
+        pool.reader().await
+    }
+
+    async fn begin(conn: &mut AsyncPgConnection) -> QueryResult<()> {
+        // Explicit: a server or role may default to another level, and the fence of the acknowledgement is
+        // proven at this one.
+        AnsiTransactionManager::begin_transaction_sql(conn, "BEGIN ISOLATION LEVEL READ COMMITTED").await
+    }
+
+    async fn give_up_locks_quickly(conn: &mut AsyncPgConnection) -> QueryResult<()> {
+        // A group that waits for a row which another lane's group holds, and the other way round, would stand until
+        // the server finds the deadlock.
+        conn.batch_execute("SET LOCAL lock_timeout = '50ms'").await
+    }
+}
+
+const MIGRATIONS: [(i32, &str, &str); 1] =
+    [(1, "inbox", include_str!("../migrations/postgres/0001_inbox.sql"))];
+
+impl Db {
+    async fn lock_keys(
+        conn: &mut AsyncPgConnection,
+        tables: &Tables,
+        keys: impl Iterator<Item = i64>,
+    ) -> QueryResult<()> {
+        if let Some(lock) = key_locks(tables, keys) {
+            conn.execute_returning_count(lock).await?;
+        }
+        Ok(())
+    }
+
+    /// Tried, not waited for: replicas that start together take turns.
+    async fn lock_schema(conn: &mut AsyncPgConnection, tables: &Tables) -> QueryResult<bool> {
+        let locked = diesel::sql_query("SELECT pg_try_advisory_xact_lock(1718383982, -2) AS locked");
+        if !locked.get_result::<Locked>(conn).await?.locked {
+            return Ok(false);
+        }
+        if let Some(schema) = tables.schema() {
+            conn.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS \"{schema}\"")).await?;
+        }
+        Ok(true)
+    }
+}
+
+#[derive(diesel::QueryableByName)]
+struct Locked {
+    #[diesel(sql_type = diesel::sql_types::Bool)]
+    locked: bool,
+}
+
+stamp!(Db, MIGRATIONS);
+
+impl Dialect for Pg {
+    type Append = AppendChunk;
+    type Seen = Seen;
+    type Lock = Lock;
+
+    fn seen(tables: &Tables, mut ids: Vec<Id>) -> Seen {
+        // Sorted: two batches with the same ids must not wait for each other in a circle.
+        ids.sort_unstable();
+        Seen { tables: tables.clone(), ids: List(ids) }
+    }
+
+    fn lock(tables: &Tables, batch: &[NewMessage]) -> Option<Lock> {
+        key_locks(tables, batch.iter().filter_map(|message| message.key_hash))
+    }
+
+    fn appends(tables: &Tables, batch: Vec<NewMessage>) -> Vec<AppendChunk> {
+        append_chunks(tables, batch)
+    }
+
+    fn appended<'a>(row: &impl Row<'a, Self>) -> QueryResult<(i32, Id)> {
+        <(i32, Id) as FromSqlRow<(Integer, Binary), Self>>::build_from_row(row)
+            .map_err(diesel::result::Error::DeserializationError)
+    }
+}

@@ -1,0 +1,148 @@
+//! What goes into the tables and what comes out of them.
+
+use std::time::Duration;
+
+use crate::{Id, Ts};
+
+/// The states of an inbox row. Done is no state: the acknowledgement deletes the row.
+pub mod state {
+    /// May be fetched.
+    pub const READY: i16 = 0;
+    /// Published for later; joins the line when it is due.
+    pub const SCHEDULED: i16 = 1;
+    /// Failed and waiting for its next attempt; holds its key back.
+    pub const HELD: i16 = 2;
+    /// Set aside behind a held row of its key.
+    pub const BEHIND: i16 = 3;
+    /// Past its time to live; never runs.
+    pub const EXPIRED: i16 = 4;
+}
+
+/// A message to be stored, once per subscribed consumer.
+#[derive(Debug, Clone)]
+pub struct NewMessage {
+    /// Its identity.
+    pub id: Id,
+    /// The caller gave the identity: published twice it is one message.
+    pub given_id: bool,
+    /// Its name, then its aliases.
+    pub names: Vec<&'static str>,
+    /// The version of its fields.
+    pub version: i32,
+    /// Which of the slots.
+    pub slot: i16,
+    /// The hash of its partition key.
+    pub key_hash: Option<i64>,
+    /// Higher goes first.
+    pub priority: i16,
+    /// Available that long after the database's now.
+    pub delay_micros: Option<i64>,
+    /// Available from then on.
+    pub available_at: Option<Ts>,
+    /// Expires that long after it became available.
+    pub ttl_micros: Option<i64>,
+    /// The envelope's bytes.
+    pub envelope: Vec<u8>,
+    /// The payload's bytes.
+    pub payload: Vec<u8>,
+}
+
+/// What became of a batch of messages.
+#[derive(Debug, Default)]
+pub struct Appended {
+    /// For how many consumers each message was stored, in the batch's order; `None`: a duplicate of an earlier one.
+    pub consumers: Vec<Option<u32>>,
+    /// The consumers that have something to do now.
+    pub wake: Vec<i32>,
+}
+
+/// What a fetched row is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// To be run.
+    Run,
+    /// Ready, but behind a held row of its key: to be set aside.
+    Blocked,
+    /// Past its time to live: to be marked.
+    Expired,
+}
+
+/// A row that is due.
+#[derive(Debug, Clone)]
+pub struct Due {
+    /// Its place in the line, and its identity together with `attempt`.
+    pub seq: i64,
+    /// How many attempts were stored so far.
+    pub attempt: i32,
+    /// Higher goes first.
+    pub priority: i16,
+    /// Which of the slots.
+    pub slot: i16,
+    /// The hash of its partition key.
+    pub key_hash: Option<i64>,
+    /// When it was published, by the database's clock.
+    pub published_at: Ts,
+    /// The version of its fields.
+    pub version: i32,
+    /// What it is good for.
+    pub standing: Standing,
+    /// The envelope's bytes.
+    pub envelope: Vec<u8>,
+    /// The payload's bytes.
+    pub payload: Vec<u8>,
+}
+
+/// An acknowledgement: a compare-and-set on the row and its attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Acked {
+    /// The row.
+    pub seq: i64,
+    /// The attempts that were stored when it was fetched.
+    pub attempt: i32,
+}
+
+/// A failed attempt to be stored.
+#[derive(Debug, Clone)]
+pub struct Held {
+    /// The row and the attempt it was fetched with.
+    pub row: Acked,
+    /// The attempts so far, this one included.
+    pub attempts: i32,
+    /// When to try again, from the database's now.
+    pub after: Duration,
+    /// Why it failed.
+    pub error: String,
+}
+
+/// What waits for one consumer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// The consumer.
+    pub consumer: i32,
+    /// Rows can be fetched.
+    pub ready: bool,
+    /// Rows wait behind a failed one.
+    pub held: bool,
+    /// When the next waiting row is due, from the database's now; zero: now.
+    pub next_due: Option<Duration>,
+}
+
+/// A consumer that wants to be registered.
+#[derive(Debug, Clone)]
+pub struct Registration {
+    /// Its module.
+    pub module: String,
+    /// Its name, then its aliases.
+    pub names: Vec<String>,
+    /// The messages it subscribes to, by name and alias.
+    pub messages: Vec<String>,
+}
+
+/// What the database says about its own schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchemaVersion {
+    /// The newest migration applied.
+    pub version: i32,
+    /// The oldest program version that can work with it.
+    pub min_compatible: i32,
+}

@@ -1,0 +1,93 @@
+//! The statements. Each is written once per dialect as text with `{marks}`, carries the reason for its shape, and is
+//! stamped into a Diesel query fragment: typed binds, prepared and cached by its text, for synchronous and
+//! asynchronous connections alike.
+//!
+//! Marks: `{fluens}` is the schema and prefix of our tables, `{now}` the clock, any other the field of that name.
+
+mod append;
+pub(crate) mod bind;
+pub(crate) mod inbox;
+pub(crate) mod registry;
+pub(crate) mod schema;
+pub(crate) mod settle;
+mod stamp;
+pub(crate) mod template;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+pub use append::{append_async, append_sync};
+pub(crate) use append::Seen;
+pub(crate) use bind::List;
+pub use inbox::Fetch;
+pub(crate) use stamp::prelude as stamp_prelude;
+pub(crate) use template::statement;
+
+use crate::Ts;
+
+/// Where the tables are, and whose clock decides.
+#[derive(Debug, Clone, Default)]
+pub struct Tables {
+    schema: Option<Arc<str>>,
+    clock: Clock,
+}
+
+impl Tables {
+    /// The tables in `schema`, or where the connection's search path leads. The name must be plain.
+    pub fn new(schema: Option<&str>, clock: Clock) -> Self {
+        Tables { schema: schema.map(Arc::from), clock }
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(crate) fn schema(&self) -> Option<&str> {
+        self.schema.as_deref()
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// `"orders".fluens_`, or `fluens_`.
+    pub(crate) fn prefix(&self) -> String {
+        match &self.schema {
+            Some(schema) => format!("\"{schema}\".fluens_"),
+            None => "fluens_".to_owned(),
+        }
+    }
+}
+
+/// Whose clock decides what is due and what is expired.
+#[derive(Debug, Clone, Default)]
+pub enum Clock {
+    /// The database's. A node's clock never decides.
+    #[default]
+    Database,
+    /// One that a test owns: bound into every statement instead.
+    Owned(OwnedClock),
+}
+
+/// A clock that moves only when told to.
+#[derive(Debug, Clone)]
+pub struct OwnedClock(Arc<AtomicI64>);
+
+impl OwnedClock {
+    /// It stands at `time`.
+    pub fn at(time: Ts) -> Self {
+        OwnedClock(Arc::new(AtomicI64::new(time.0.timestamp_micros())))
+    }
+
+    /// The time it shows.
+    pub fn now(&self) -> Ts {
+        Ts::of_micros(self.0.load(Ordering::SeqCst))
+    }
+
+    /// Moves it forward.
+    pub fn advance(&self, by: Duration) {
+        self.0.fetch_add(i64::try_from(by.as_micros()).unwrap_or(i64::MAX / 4), Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,110 @@
+//! Opening a connection.
+
+use std::ffi::CStr;
+
+use diesel::{
+    ConnectionError, SqliteConnection,
+    connection::{Connection as _, SimpleConnection},
+};
+use diesel_async::sync_connection_wrapper::SyncConnectionWrapper;
+
+use super::InPlace;
+use crate::OpenError;
+
+/// The first version without the WAL bug that can corrupt a database: 3.51.3.
+const OLDEST: i32 = 3_051_003;
+
+const EXAMPLE: &str = "`sqlite:shop.db` for a file, `sqlite::memory:` for a database in memory";
+
+/// Where the database is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    Memory,
+    File(String),
+}
+
+impl Place {
+    pub(super) fn of_url(url: &str) -> Result<Self, OpenError> {
+        let path = match url.split_once(':') {
+            Some(("sqlite", path)) => path.strip_prefix("//").unwrap_or(path),
+            _ if url == ":memory:" => url,
+            _ => "",
+        };
+        match path {
+            "" => {
+                let url = crate::redacted(url);
+                Err(OpenError::WrongUrl { url, kind: "SQLite", example: EXAMPLE })
+            }
+            ":memory:" => Ok(Place::Memory),
+            path => Ok(Place::File(path.to_owned())),
+        }
+    }
+}
+
+pub(super) fn check_version() -> Result<(), OpenError> {
+    // SAFETY: both return constants of the library; the text is static and NUL-terminated.
+    #[allow(unsafe_code)]
+    let (number, text) = unsafe {
+        (libsqlite3_sys::sqlite3_libversion_number(), CStr::from_ptr(libsqlite3_sys::sqlite3_libversion()))
+    };
+    if is_new_enough(number) {
+        return Ok(());
+    }
+    Err(OpenError::OldSqlite { found: text.to_string_lossy().into_owned() })
+}
+
+fn is_new_enough(version: i32) -> bool {
+    version >= OLDEST
+}
+
+/// Opens a connection. `busy_timeout` goes first: setting WAL mode itself meets other openers.
+pub(super) fn establish(
+    place: &Place,
+) -> Result<SyncConnectionWrapper<SqliteConnection, InPlace>, ConnectionError> {
+    let path = match place {
+        Place::Memory => ":memory:",
+        Place::File(path) => path,
+    };
+    let mut conn = SqliteConnection::establish(path)?;
+    conn.batch_execute("PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
+        .map_err(ConnectionError::CouldntSetupConfiguration)?;
+    Ok(SyncConnectionWrapper::new(conn))
+}
+
+pub(super) fn unreachable(place: &Place, error: &ConnectionError) -> OpenError {
+    let url = match place {
+        Place::Memory => "sqlite::memory:".to_owned(),
+        Place::File(path) => format!("sqlite:{path}"),
+    };
+    let help = "the folder must exist and be writable, and the file must be a SQLite database".to_owned();
+    OpenError::Unreachable { url, reason: error.to_string(), help }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls() {
+        let file = |path: &str| Place::File(path.to_owned());
+        for (url, place) in [
+            ("sqlite:shop.db", file("shop.db")),
+            ("sqlite://shop.db", file("shop.db")),
+            ("sqlite:///var/shop.db", file("/var/shop.db")),
+            ("sqlite::memory:", Place::Memory),
+            (":memory:", Place::Memory),
+        ] {
+            assert_eq!(Place::of_url(url).unwrap(), place, "{url}");
+        }
+        for url in ["postgres://db/x", "sqlite:", "", "shop.db"] {
+            assert!(Place::of_url(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn versions_with_the_wal_bug_are_refused() {
+        assert!(is_new_enough(3_051_003) && is_new_enough(3_060_000));
+        assert!(!is_new_enough(3_051_002) && !is_new_enough(3_040_001));
+        check_version().expect("the bundled library is new enough");
+    }
+}

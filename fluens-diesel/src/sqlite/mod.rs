@@ -1,0 +1,126 @@
+//! SQLite, embedded: one writer connection behind an asynchronous lock, readers beside it, WAL.
+
+mod append;
+mod connect;
+mod in_place;
+mod pool;
+
+use diesel::{
+    QueryResult,
+    connection::AnsiTransactionManager,
+    deserialize::FromSqlRow,
+    row::Row,
+    sql_types::{Binary, Integer},
+    sqlite::Sqlite as Backend,
+};
+use diesel_async::sync_connection_wrapper::SyncConnectionWrapper;
+
+use append::{AppendOne, append_ones};
+pub use in_place::InPlace;
+pub use pool::{Guard, Pool};
+
+use crate::{
+    Connect, DatabaseSettings, Dialect, Id, NewMessage, OpenError, StoreError,
+    sql::{Seen, stamp_prelude::*},
+};
+
+/// The database of a module on SQLite.
+pub struct Db;
+
+/// The names to write table definitions with that fit both databases.
+pub mod sql_types {
+    pub use diesel::sql_types::*;
+
+    /// The SQL type of [`Id`](crate::Id).
+    pub type Id = Binary;
+    /// The SQL type of [`Ts`](crate::Ts).
+    pub type Ts = BigInt;
+}
+
+impl Connect for Db {
+    type Conn = SyncConnectionWrapper<diesel::SqliteConnection, InPlace>;
+    type Pool = Pool;
+    type Guard = Guard;
+
+    const KIND: &'static str = "SQLite";
+    const DEFAULT_URL: Option<&'static str> = Some("sqlite:fluens.db");
+
+    async fn open(settings: &DatabaseSettings) -> Result<Pool, OpenError> {
+        connect::check_version()?;
+        Pool::open(&settings.url).await
+    }
+
+    async fn writer(pool: &Pool) -> Result<Guard, StoreError> {
+        pool.writer().await
+    }
+
+    async fn reader(pool: &Pool) -> Result<Guard, StoreError> {
+        pool.reader().await
+    }
+
+    async fn begin(conn: &mut Self::Conn) -> QueryResult<()> {
+        // IMMEDIATE: a deferred transaction that reads before it writes fails when somebody wrote in between,
+        // whatever the busy timeout.
+        conn.spawn_blocking(|conn| AnsiTransactionManager::begin_transaction_sql(conn, "BEGIN IMMEDIATE")).await
+    }
+
+    async fn give_up_locks_quickly(_: &mut Self::Conn) -> QueryResult<()> {
+        Ok(()) // there are no locks but the writer's own
+    }
+}
+
+const MIGRATIONS: [(i32, &str, &str); 1] = [(1, "inbox", include_str!("../migrations/sqlite/0001_inbox.sql"))];
+
+#[allow(clippy::unused_async)] // as on PostgreSQL
+impl Db {
+    async fn lock_schema(_: &mut <Db as Connect>::Conn, _: &Tables) -> QueryResult<bool> {
+        Ok(true) // the transaction is the only writer
+    }
+
+    async fn lock_keys(
+        _: &mut <Db as Connect>::Conn,
+        _: &Tables,
+        _: impl Iterator<Item = i64>,
+    ) -> QueryResult<()> {
+        Ok(()) // one writer: the order of places is the order of commits
+    }
+}
+
+stamp!(Db, MIGRATIONS);
+
+/// There is no lock to take.
+pub enum NoLock {}
+
+impl diesel::query_builder::QueryId for NoLock {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl diesel::query_builder::QueryFragment<Backend> for NoLock {
+    fn walk_ast<'b>(&'b self, _: diesel::query_builder::AstPass<'_, 'b, Backend>) -> QueryResult<()> {
+        match *self {}
+    }
+}
+
+impl Dialect for Backend {
+    type Append = AppendOne;
+    type Seen = Seen;
+    type Lock = NoLock;
+
+    fn seen(tables: &Tables, ids: Vec<Id>) -> Seen {
+        Seen { tables: tables.clone(), ids: List(ids) }
+    }
+
+    fn lock(_: &Tables, _: &[NewMessage]) -> Option<NoLock> {
+        None
+    }
+
+    fn appends(tables: &Tables, batch: Vec<NewMessage>) -> Vec<AppendOne> {
+        append_ones(tables, batch)
+    }
+
+    fn appended<'a>(row: &impl Row<'a, Self>) -> QueryResult<(i32, Id)> {
+        <(i32, Id) as FromSqlRow<(Integer, Binary), Self>>::build_from_row(row)
+            .map_err(diesel::result::Error::DeserializationError)
+    }
+}

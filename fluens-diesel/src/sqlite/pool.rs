@@ -1,0 +1,138 @@
+//! One writer, two readers. A database in memory belongs to its connection: there the writer is all there is.
+
+use std::{
+    ops::{Deref, DerefMut},
+    sync::{
+        Arc, Mutex as StdMutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use diesel::connection::{TransactionManagerStatus, ValidTransactionManagerStatus};
+use diesel_async::{AsyncConnection, TransactionManager};
+use futures_util::FutureExt;
+use tokio::{
+    sync::{Mutex, OwnedMutexGuard},
+    task,
+};
+
+use super::connect::{Place, establish, unreachable};
+use crate::{Connect, OpenError, StoreError};
+
+type Conn = <super::Db as Connect>::Conn;
+
+/// The connections of one SQLite database.
+#[derive(Clone)]
+pub struct Pool(Arc<Inner>);
+
+struct Inner {
+    writer: Arc<Line>,
+    readers: Vec<Arc<Line>>,
+    next_reader: AtomicUsize,
+}
+
+/// A connection that one task at a time holds.
+struct Line {
+    place: Place,
+    conn: Arc<Mutex<Conn>>,
+    holder: StdMutex<Option<task::Id>>,
+}
+
+impl Pool {
+    pub(super) async fn open(url: &str) -> Result<Self, OpenError> {
+        let place = Place::of_url(url)?;
+        let line = || {
+            let conn = establish(&place).map_err(|error| unreachable(&place, &error))?;
+            let holder = StdMutex::default();
+            Ok(Arc::new(Line { place: place.clone(), conn: Arc::new(Mutex::new(conn)), holder }))
+        };
+        let writer = line()?;
+        let readers = match place {
+            Place::Memory => vec![],
+            Place::File(_) => vec![line()?, line()?],
+        };
+        Ok(Pool(Arc::new(Inner { writer, readers, next_reader: AtomicUsize::new(0) })))
+    }
+
+    pub(super) async fn writer(&self) -> Result<Guard, StoreError> {
+        self.0.writer.take().await
+    }
+
+    pub(super) async fn reader(&self) -> Result<Guard, StoreError> {
+        match self.0.readers.len() {
+            0 => self.0.writer.take().await,
+            n => self.0.readers[self.0.next_reader.fetch_add(1, Ordering::Relaxed) % n].take().await,
+        }
+    }
+}
+
+impl Line {
+    async fn take(self: &Arc<Self>) -> Result<Guard, StoreError> {
+        // Whoever holds it and asks again would wait for itself.
+        let me = task::try_id();
+        if me.is_some() && *self.holder.lock().unwrap_or_else(|e| e.into_inner()) == me {
+            return Err(StoreError::NestedTransaction);
+        }
+        let conn = self.conn.clone().lock_owned().await;
+        *self.holder.lock().unwrap_or_else(|e| e.into_inner()) = me;
+        Ok(Guard { conn, line: self.clone() })
+    }
+}
+
+/// A connection taken. Dropped in the middle of a transaction it is rolled back at once: the next one must find the
+/// connection clean, and another process the file unlocked.
+pub struct Guard {
+    conn: OwnedMutexGuard<Conn>,
+    line: Arc<Line>,
+}
+
+impl Deref for Guard {
+    type Target = Conn;
+    fn deref(&self) -> &Conn {
+        &self.conn
+    }
+}
+
+impl DerefMut for Guard {
+    fn deref_mut(&mut self) -> &mut Conn {
+        &mut self.conn
+    }
+}
+
+type Manager = <Conn as AsyncConnection>::TransactionManager;
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if !is_clean(&mut self.conn) {
+            self.clean();
+        }
+        *self.line.holder.lock().unwrap_or_else(|e| e.into_inner()) = None;
+    }
+}
+
+impl Guard {
+    /// Throws the connection away for a new one. A database in memory would go with it, so there it is rolled back.
+    fn clean(&mut self) {
+        if self.line.place == Place::Memory {
+            while !is_clean(&mut self.conn) {
+                // `InPlace` never waits.
+                match Manager::rollback_transaction(&mut self.conn).now_or_never() {
+                    Some(Ok(())) => {}
+                    _ => break,
+                }
+            }
+            return;
+        }
+        match establish(&self.line.place) {
+            Ok(fresh) => *self.conn = fresh,
+            Err(error) => tracing::error!(%error, "a broken SQLite connection could not be replaced"),
+        }
+    }
+}
+
+fn is_clean(conn: &mut Conn) -> bool {
+    matches!(
+        Manager::transaction_manager_status_mut(conn),
+        TransactionManagerStatus::Valid(ValidTransactionManagerStatus { in_transaction: None, .. })
+    )
+}

@@ -1,0 +1,146 @@
+//! [`Model`] -> code: one `const _` block that decodes, extracts, calls, stages what is returned, and
+//! registers that.
+//!
+//! Every check by the compiler has one place, located at the word it is about: the message's type in
+//! `__TAKEN`, an extractor's in its `let`, the return type at `outcome`, what is inside it at
+//! `stage_returned`.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{Ident, ReturnType, Type, ext::IdentExt, spanned::Spanned};
+
+use super::{
+    arguments::{type_argument, written},
+    model::{Model, Module},
+};
+use crate::{diagnostics::located, duration, unique};
+
+pub(super) fn tokens(model: &Model<'_>) -> TokenStream {
+    let cfgs = &model.cfgs;
+    let (module, message) = (model.module.tokens(), model.arguments.message);
+    let taken = quote_spanned!(located(message.span())=> ::fluens::__private::taken::<#module, #message>());
+    let run = run(model, &module);
+    let symbol = unique::symbol(&complaint(model), model.function.span());
+    let descriptor = descriptor(model, &module);
+    quote! {
+        #(#cfgs)*
+        const _: () = {
+            const __TAKEN: ::fluens::__private::Taken<#message> = #taken;
+            #run
+            type __Context = ::fluens::__private::Context<#module>;
+            fn __call(
+                mut __ctx: __Context,
+            ) -> ::fluens::__private::BoxFuture<'static, (__Context, ::fluens::__private::Result)> {
+                ::std::boxed::Box::pin(async move {
+                    let __result = __run(&mut __ctx).await;
+                    (__ctx, __result)
+                })
+            }
+            #symbol
+            ::fluens::__private::inventory::submit! { #descriptor }
+        };
+    }
+}
+
+fn run(model: &Model<'_>, module: &TokenStream) -> TokenStream {
+    let (extracted, values) = extract(model);
+    let (function, call_site) = (model.function, Span::call_site());
+    let (ctx, message) = (Ident::new("__ctx", call_site), Ident::new("__message", call_site));
+    let context = model.arguments.context.as_ref().map(|context| {
+        let ctx = Ident::new("__ctx", located(context.ty.span()));
+        quote_spanned!(located(context.ty.span())=> &mut *#ctx)
+    });
+    let call = quote_spanned! {function.span()=>
+        ::fluens::__private::must_be_send(#function(#message, #(#values,)* #context)).await
+    };
+    // Located at the user's types, and in their context: errors there do not mention this macro.
+    let (outer, inner) = return_spans(model);
+    let (returned, value) = (Ident::new("__returned", outer), Ident::new("__value", inner));
+    let outcome = quote_spanned!(outer=> ::fluens::__private::Outcome::outcome(#returned));
+    let stage = quote_spanned!(inner=> ::fluens::__private::stage_returned::<#module, _>(#value, #ctx));
+    quote! {
+        async fn __run(__ctx: &mut __Context) -> ::fluens::__private::Result {
+            let __delivery = __ctx.__delivery();
+            let __message = (__TAKEN.decode)(&__delivery).map_err(::fluens::__private::undecodable)?;
+            #extracted
+            let #returned = #call;
+            let #value = #outcome?;
+            #stage;
+            ::core::result::Result::Ok(())
+        }
+    }
+}
+
+/// The statements that extract, and the variables they fill.
+fn extract(model: &Model<'_>) -> (TokenStream, Vec<Ident>) {
+    let mut statements = TokenStream::new();
+    let mut values = Vec::new();
+    for (i, ty) in model.arguments.extractors.iter().enumerate() {
+        let value = format_ident!("__value_{i}");
+        statements.extend(quote_spanned! {located(ty.span())=>
+            let #value = <#ty as ::fluens::__private::Extract>::extract(&__delivery)?;
+        });
+        values.push(value);
+    }
+    (statements, values)
+}
+
+/// Where the return type stands, and where what is inside its `Result<..>` does.
+fn return_spans(model: &Model<'_>) -> (Span, Span) {
+    let ReturnType::Type(_, ty) = model.returns else {
+        return (model.function.span(), model.function.span());
+    };
+    let inner = match &**ty {
+        Type::Path(path) => path.path.segments.last().and_then(type_argument),
+        _ => None,
+    };
+    (ty.span(), inner.map_or(ty.span(), Spanned::span))
+}
+
+fn descriptor(model: &Model<'_>, module: &TokenStream) -> TokenStream {
+    let function = model.function.unraw().to_string();
+    let name = option(model.name.as_ref());
+    let aliases = &model.aliases;
+    let lanes = option(model.lanes);
+    let timeout = duration::tokens(model.timeout);
+    let own_transaction = model.own_transaction;
+    let extractors = &model.arguments.extractors;
+    quote! {
+        ::fluens::__private::ConsumerDescriptor::new::<#module, _>(
+            ::fluens::__private::Identity {
+                name: #name,
+                function: #function,
+                aliases: &[#(#aliases),*],
+                at: ::core::concat!(::core::file!(), ":", ::core::line!()),
+            },
+            &__TAKEN,
+            ::fluens::__private::ConsumerOptions {
+                lanes: #lanes,
+                timeout: #timeout,
+                own_transaction: #own_transaction,
+            },
+            &[#(<#extractors as ::fluens::__private::Extract>::requirement),*],
+            &::fluens::__private::TypedConsumer { call: __call },
+        )
+    }
+}
+
+fn option(value: Option<impl ToTokens>) -> TokenStream {
+    value.map_or_else(
+        || quote!(::core::option::Option::None),
+        |value| quote!(::core::option::Option::Some(#value)),
+    )
+}
+
+fn complaint(model: &Model<'_>) -> String {
+    if let Some(name) = &model.name {
+        return format!("fluens: two consumers are called `{name}`");
+    }
+    let module = match model.module {
+        Module::Named(ty) => written(ty),
+        Module::Main => "Main".to_owned(),
+    };
+    let module = module.rsplit("::").next().unwrap_or_default();
+    let function = model.function.unraw();
+    format!("fluens: two consumers are called `{module}.{function}`: give one of them a `name = \"..\"`")
+}

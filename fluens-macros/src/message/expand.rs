@@ -1,0 +1,111 @@
+//! [`Model`] -> code: the `Message` impl, the name's symbol and the registration.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{Ident, spanned::Spanned};
+
+use super::model::{Access, Model, Place, Priority};
+use crate::{diagnostics::located, duration, unique};
+
+pub(super) fn tokens(model: &Model<'_>) -> TokenStream {
+    let message = message(model);
+    let registration = registration(model);
+    quote!(#message #registration)
+}
+
+fn message(model: &Model<'_>) -> TokenStream {
+    let Model { ident, cfgs, name, aliases, version, .. } = model;
+    let ttl = duration::tokens(model.ttl);
+    let partitioned = model.partition.is_some();
+    let key = model.partition.as_ref().map(key);
+    let priority = model.priority.as_ref().map(priority);
+    let codec = model.codec.map_or_else(|| quote!(::fluens::__private::Json), ToTokens::to_token_stream);
+    let codec = quote!(<#codec as ::fluens::__private::Codec<Self>>);
+    quote! {
+        #(#cfgs)*
+        #[automatically_derived]
+        impl ::fluens::__private::Message for #ident {
+            const NAME: &'static str = #name;
+            const VERSION: u32 = #version;
+            const ALIASES: &'static [&'static str] = &[#(#aliases),*];
+            const TTL: ::core::option::Option<::core::time::Duration> = #ttl;
+            const PARTITIONED: bool = #partitioned;
+            const CONTENT_TYPE: &'static str = #codec::CONTENT_TYPE;
+            #key
+            #priority
+            fn encode(&self) -> ::core::result::Result<::std::vec::Vec<u8>, ::fluens::__private::BoxError> {
+                #codec::encode(self)
+            }
+            fn decode(__bytes: &[u8]) -> ::core::result::Result<Self, ::fluens::__private::BoxError> {
+                #codec::decode(__bytes)
+            }
+        }
+    }
+}
+
+/// The key's type is named where it is the field's own, so that an unusable one is reported at that type.
+fn key(access: &Access<'_>) -> TokenStream {
+    let inner = access.inner;
+    let read = each_place(access, |value, place| {
+        let ty = place.ty;
+        if inner.is_empty() {
+            let key = quote!(::fluens::__private::PartitionKey);
+            return quote_spanned!(located(ty.span())=> <#ty as #key>::to_key(#value));
+        }
+        quote_spanned!(access.field.span()=> ::fluens::__private::PartitionKey::to_key(&#value #(.#inner)*))
+    });
+    quote! {
+        fn key(&self) -> ::core::option::Option<::fluens::__private::Key> {
+            ::core::option::Option::Some(#read)
+        }
+    }
+}
+
+fn priority(priority: &Priority<'_>) -> TokenStream {
+    let read = match priority {
+        Priority::Choice(choice) => quote!(::fluens::__private::Priority::#choice),
+        Priority::Field(access) => each_place(access, |value, place| {
+            let at = place.ty.span();
+            let value = Ident::new(&value.to_string(), value.span().located_at(at));
+            quote_spanned!(at=> *#value)
+        }),
+    };
+    quote! {
+        fn priority(&self) -> ::fluens::__private::Priority {
+            #read
+        }
+    }
+}
+
+/// `match self { Self::Variant { field, .. } => read, .. }`; a struct is an enum of one.
+fn each_place(access: &Access<'_>, read: impl Fn(&Ident, &Place<'_>) -> TokenStream) -> TokenStream {
+    let field = access.field;
+    let value = Ident::new("__value", field.span());
+    let arms = access.places.iter().map(|place| {
+        let Place { cfgs, variant, .. } = place;
+        let variant = variant.map(|variant| quote!(::#variant));
+        let read = read(&value, place);
+        quote!(#(#cfgs)* Self #variant { #field: #value, .. } => #read,)
+    });
+    quote!(match self { #(#arms)* })
+}
+
+fn registration(model: &Model<'_>) -> TokenStream {
+    let Model { ident, cfgs, name, aliases, version, .. } = model;
+    let complaint = format!("fluens: two messages are called `{name}` (version {version})");
+    let symbol = unique::symbol(&complaint, ident.span());
+    quote! {
+        #(#cfgs)*
+        const _: () = {
+            #symbol
+            ::fluens::__private::inventory::submit! {
+                ::fluens::__private::MessageDescriptor {
+                    name: #name,
+                    version: #version,
+                    aliases: &[#(#aliases),*],
+                    at: ::core::concat!(::core::file!(), ":", ::core::line!()),
+                }
+            }
+        };
+    }
+}

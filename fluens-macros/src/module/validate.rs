@@ -1,0 +1,81 @@
+//! [`Raw`] -> [`Model`]. A wrong part is reported and left out: the struct and its impls are always there, so
+//! that a mistake here is not followed by errors wherever the module is used.
+
+use quote::ToTokens;
+use syn::{Path, ext::IdentExt};
+
+use super::{
+    model::Model,
+    parse::{Entry, Listed, Raw},
+};
+use crate::{diagnostics::Errors, names};
+
+pub(super) fn model<'a>(raw: &'a Raw, errors: &mut Errors) -> Model<'a> {
+    let name = single(&raw.names, errors).map(|entry| &entry.value);
+    let publishes = each_once(single(&raw.publishes, errors), errors);
+    let consumes = each_once(single(&raw.consumes, errors), errors);
+    for word in consumes.iter().filter_map(|listed| listed.external.as_ref()) {
+        errors.push(
+            word,
+            "`external` belongs to `publishes`: it says that another application consumes the message",
+        );
+    }
+    Model {
+        attributes: &raw.attributes,
+        visibility: &raw.visibility,
+        ident: &raw.ident,
+        name: names::given_or(name, &raw.ident, names::snake_case(&raw.ident.unraw().to_string()), errors),
+        dbs: databases(raw, errors),
+        publishes,
+        consumes: consumes.into_iter().map(|listed| &listed.message).collect(),
+    }
+}
+
+/// Several only if `#[cfg]` chooses among them.
+fn databases<'a>(raw: &'a Raw, errors: &mut Errors) -> &'a [Entry<Path>] {
+    let ident = &raw.ident;
+    if raw.dbs.is_empty() && raw.complete {
+        errors.push(ident, format!("module `{ident}` has no database\nhelp: add `db: fluens::sqlite::Db`"));
+    }
+    if raw.dbs.len() > 1
+        && let Some(always) = raw.dbs.iter().rfind(|entry| entry.attributes.is_empty())
+    {
+        errors.push(
+            &always.key,
+            "`db` is given more than once\nhelp: let `#[cfg(..)]` on each of them choose one",
+        );
+        return &raw.dbs[..1];
+    }
+    &raw.dbs
+}
+
+/// The only entry of its key, without attributes.
+fn single<'a, T>(entries: &'a [Entry<T>], errors: &mut Errors) -> Option<&'a Entry<T>> {
+    for entry in entries.iter().skip(1) {
+        errors.push(&entry.key, format!("`{}` is given twice", entry.key));
+    }
+    let first = entries.first()?;
+    for attribute in &first.attributes {
+        errors.push(attribute, "only `db` may carry attributes");
+    }
+    Some(first)
+}
+
+fn each_once<'a>(entry: Option<&'a Entry<Vec<Listed>>>, errors: &mut Errors) -> Vec<&'a Listed> {
+    let Some(entry) = entry else { return Vec::new() };
+    let mut seen = Vec::new();
+    let mut listed = Vec::new();
+    for one in &entry.value {
+        let path = one.message.to_token_stream().to_string();
+        if seen.contains(&path) {
+            errors.push(
+                &one.message,
+                format!("`{}` is listed twice in `{}`", path.replace(' ', ""), entry.key),
+            );
+            continue;
+        }
+        seen.push(path);
+        listed.push(one);
+    }
+    listed
+}

@@ -1,0 +1,56 @@
+//! [`Model`] -> code. Each module is named here, which links its crate: consumers of a crate that nothing
+//! names vanish.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use super::model::Model;
+use crate::diagnostics::located;
+
+pub(super) fn main(model: &Model<'_>) -> TokenStream {
+    let check = contracts(model);
+    let builder = builder(model);
+    let serve = model.work.map_or_else(
+        || quote!(::fluens::__private::serve(|| #builder)),
+        |work| quote!(::fluens::__private::work(|| #builder, #work)),
+    );
+    quote! {
+        #check
+        fn main() -> ::std::process::ExitCode {
+            #serve
+        }
+    }
+}
+
+/// The body of a block.
+pub(super) fn app(model: &Model<'_>) -> TokenStream {
+    let check = contracts(model);
+    let builder = builder(model);
+    quote!(#check #builder)
+}
+
+fn builder(model: &Model<'_>) -> TokenStream {
+    let modules = modules(model);
+    let builder = quote!(::fluens::__private::Builder::new() #(.module::<#modules>())*);
+    match model.setup {
+        Some(setup) => quote!(::fluens::__private::setup(#builder, #setup)),
+        None => builder,
+    }
+}
+
+fn contracts(model: &Model<'_>) -> Option<TokenStream> {
+    let modules = modules(model);
+    let at = model.modules.first().map_or_else(Span::call_site, Spanned::span);
+    model.check.then(|| {
+        let contracts = quote!(#(::fluens::__private::Contract::of::<#modules>()),*);
+        quote_spanned!(located(at)=> const _: () = ::fluens::__private::check_contracts(&[#contracts]);)
+    })
+}
+
+fn modules(model: &Model<'_>) -> Vec<TokenStream> {
+    if model.modules.is_empty() {
+        return vec![quote!(::fluens::__private::Main)];
+    }
+    model.modules.iter().map(|module| quote!(#module)).collect()
+}

@@ -1,0 +1,186 @@
+//! Whatever stands inside a macro call, the answer is code or errors, never a panic.
+
+use proc_macro2::TokenStream;
+
+/// Words that the grammars know, and some that they do not.
+const WORDS: &[&str] = &[
+    "name",
+    "alias",
+    "version",
+    "partition",
+    "priority",
+    "ttl",
+    "codec",
+    "module",
+    "lanes",
+    "timeout",
+    "db",
+    "publishes",
+    "consumes",
+    "external",
+    "own_transaction",
+    "=",
+    ",",
+    ":",
+    "::",
+    ".",
+    "..",
+    "|",
+    "||",
+    "&",
+    "mut",
+    "<",
+    ">",
+    "#",
+    "!",
+    "\"x\"",
+    "\"\"",
+    "\"5m\"",
+    "\"ü\"",
+    "0",
+    "1",
+    "300",
+    "99999999999999999999999",
+    "-1",
+    "1.5",
+    "'a'",
+    "'a",
+    "self",
+    "async",
+    "move",
+    "fn",
+    "const",
+    "unsafe",
+    "extern",
+    "struct",
+    "enum",
+    "union",
+    "pub",
+    "where",
+    "impl",
+    "dyn",
+    "High",
+    "Context",
+    "Orders",
+    "customer",
+    "r#type",
+    "_",
+    "()",
+    "(a)",
+    "(x: A)",
+    "(self)",
+    "(x: &mut Context<A>)",
+    "[]",
+    "[A, external B]",
+    "{}",
+    "{ a: i32 }",
+    "{ db: D }",
+    "{ A { a: B }, C }",
+    "-> Result",
+    "#[cfg(x)]",
+    "#[serde(x)]",
+    ";",
+];
+
+/// A generator of our own: the same soup every day.
+struct Soup(u64);
+
+impl Soup {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).expect("31 bits") % below
+    }
+
+    fn tokens(&mut self, most: usize) -> TokenStream {
+        let words: Vec<&str> = (0..self.next(most)).map(|_| WORDS[self.next(WORDS.len())]).collect();
+        words.join(" ").parse().unwrap_or_default()
+    }
+}
+
+fn feed(args: &TokenStream, item: &TokenStream) {
+    crate::message::tokens(args.clone(), item.clone());
+    crate::payload::tokens(args.clone(), item.clone());
+    crate::consumer::tokens(args.clone(), item.clone());
+    for tokens in [args, item] {
+        crate::module::tokens(tokens.clone());
+        crate::run::run(tokens.clone());
+        crate::run::app(tokens.clone());
+    }
+}
+
+#[test]
+fn token_soup_never_panics() {
+    let mut soup = Soup(1);
+    for _ in 0..1_000 {
+        feed(&soup.tokens(12), &soup.tokens(12));
+    }
+}
+
+/// Most soup fails at the first word; here one half is right, so that the other is read to its end.
+#[test]
+fn soup_beside_something_right_never_panics() {
+    let items = [
+        "struct A { customer: i64, name: String }",
+        "enum A { B { customer: i64 }, #[cfg(x)] C(u8), D }",
+        "async fn a(m: A, s: State<u8>, ctx: &mut Context<Orders>) -> Result<B> { Ok(B) }",
+        "pub Orders { db: a::Db, publishes: [A, external b::B], consumes: [::c::C] }",
+        "Orders, .., |app| app, async |app| Ok(())",
+    ];
+    let args = [
+        "name = \"a.b\", version = 2, partition = customer, ttl = 300",
+        "lanes = 8, timeout = \"5s\", module = Orders",
+    ];
+    let mut soup = Soup(2);
+    for _ in 0..200 {
+        for item in items {
+            feed(&soup.tokens(12), &item.parse().expect("tokens"));
+        }
+        for args in args {
+            feed(&args.parse().expect("tokens"), &soup.tokens(12));
+        }
+    }
+}
+
+#[test]
+fn main_is_there_whatever_is_wrong() {
+    for wrong in
+        ["\"Orders\"", "Orders Billing", "|app| app, |app| app", "async {}", "Orders, Orders", "..,A"]
+    {
+        let code = crate::run::run(wrong.parse().expect("tokens")).to_string();
+        assert!(code.contains("compile_error") && code.contains("fn main"), "{wrong}: {code}");
+    }
+}
+
+#[test]
+fn the_item_is_there_whatever_is_wrong() {
+    let wrong = "colour = 1, name = \"a b\", ttl = 0, ] ".replace(']', "%");
+    for (tokens, item) in [
+        (
+            crate::message::tokens as fn(TokenStream, TokenStream) -> TokenStream,
+            "struct Order { id : i64 , }",
+        ),
+        (crate::consumer::tokens, "fn order (m : & M) -> bool { true }"),
+        (crate::payload::tokens, "struct Line { id : i64 , }"),
+    ] {
+        let code = tokens(wrong.parse().expect("tokens"), item.parse().expect("tokens")).to_string();
+        let bare = |text: &str| text.replace([' ', ','], "");
+        assert!(code.contains("compile_error") && bare(&code).contains(&bare(item)), "{code}");
+    }
+}
+
+#[test]
+fn one_mistake_is_one_error() {
+    let errors = |code: TokenStream| code.to_string().matches("compile_error").count();
+    for wrong in [
+        "Net { db: D, publishes: [A 3] }",
+        "Net { db D }",
+        "Net { db: D, consumes: [3] }",
+        "Net { db: 3 }",
+        "Net",
+    ] {
+        assert_eq!(errors(crate::module::tokens(wrong.parse().expect("tokens"))), 1, "{wrong}");
+    }
+    for wrong in ["|app| { 1 2 }", "Net, |app| app.state(1 2), async |app| Ok(())", "Net Web", "3, Net"] {
+        assert_eq!(errors(crate::run::run(wrong.parse().expect("tokens"))), 1, "{wrong}");
+    }
+}

@@ -1,0 +1,25 @@
+//! All that generated code may name. Nothing here is for hand-written code: it changes without notice.
+
+pub use futures_util::future::BoxFuture;
+pub use {inventory, serde, serde_json};
+
+pub use crate::{
+    app::{Builder, serve, setup, work},
+    consumer::{
+        ConsumerDescriptor, ConsumerOptions, Context, Delivery, Extract, Identity, Incoming, Outcome, Outgoing,
+        Requirement, Taken, TypedConsumer, stage_returned, taken,
+    },
+    error::{BoxError, Failure, Result},
+    message::{Codec, Json, Key, Message, MessageDescriptor, PartitionKey, Priority},
+    module::{ConsumedBy, Contract, Main, Module, Published, PublishedBy, check_contracts},
+};
+
+/// An argument that does not decode.
+pub fn undecodable(error: BoxError) -> Failure {
+    Failure::from(format!("the payload does not decode: {error}"))
+}
+
+/// The future of a consumer moves between threads.
+pub const fn must_be_send<F: Send>(future: F) -> F {
+    future
+}

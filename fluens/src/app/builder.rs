@@ -1,0 +1,213 @@
+//! An app before it starts: modules, states and settings from code.
+
+use std::{collections::BTreeMap, marker::PhantomData, time::Duration};
+
+use super::{
+    App, Fault, Report, Settings, checks,
+    part::{ModulePart, Opened, Part},
+    routes::{Settled, crossings},
+    running::Running,
+};
+use crate::{
+    Error,
+    consumer::States,
+    module::{Contract, Module},
+};
+
+/// An app before it starts; [`app!`](crate::app!) makes one, and `run!` gives it to its closure.
+#[must_use = "an app does nothing until `.start().await`"]
+pub struct Builder<L> {
+    parts: Vec<Box<dyn Part>>,
+    states: States,
+    code: BTreeMap<String, String>,
+    others_run_elsewhere: bool,
+    of: PhantomData<fn() -> L>,
+}
+
+impl Builder<()> {
+    /// Without modules yet.
+    #[doc(hidden)]
+    #[allow(clippy::new_without_default)] // only generated code makes one
+    pub fn new() -> Self {
+        Builder {
+            parts: Vec::new(),
+            states: States::default(),
+            code: BTreeMap::new(),
+            others_run_elsewhere: false,
+            of: PhantomData,
+        }
+    }
+}
+
+/// Applies the closure of `run!` or `app!`; its argument's type is known here.
+#[doc(hidden)]
+pub fn setup<L>(builder: Builder<L>, setup: impl FnOnce(Builder<L>) -> Builder<L>) -> Builder<L> {
+    setup(builder)
+}
+
+impl<L> Builder<L> {
+    /// Runs module `M` too.
+    #[doc(hidden)]
+    pub fn module<M: Module>(mut self) -> Builder<(M, L)> {
+        self.parts.push(Box::new(ModulePart::<M>::default()));
+        let Builder { parts, states, code, others_run_elsewhere, of: _ } = self;
+        Builder { parts, states, code, others_run_elsewhere, of: PhantomData }
+    }
+
+    /// The `..` of `run!` and `app!`: consumers of other modules that are linked in run in another process.
+    #[doc(hidden)]
+    pub fn others_run_elsewhere(mut self) -> Self {
+        self.others_run_elsewhere = true;
+        self
+    }
+
+    /// Something for consumers to take as [`State`](crate::State): a client, a cache. One per type.
+    pub fn state<T: Send + Sync + 'static>(mut self, state: T) -> Self {
+        self.states.insert(state);
+        self
+    }
+
+    /// The database, unless `fluens.toml` or `FLUENS_DATABASE` says otherwise.
+    pub fn database(self, url: impl Into<String>) -> Self {
+        self.set("database", url)
+    }
+
+    /// The database of module `M` alone.
+    pub fn database_of<M: Module>(self, url: impl Into<String>) -> Self {
+        self.set(format!("module.{}.database", M::NAME), url)
+    }
+
+    /// The schema of our tables on PostgreSQL.
+    pub fn schema(self, schema: impl Into<String>) -> Self {
+        self.set("schema", schema)
+    }
+
+    /// How many connections consumers and publishers may use on PostgreSQL; 10 by default.
+    pub fn connections(self, connections: u32) -> Self {
+        self.set("connections", connections.to_string())
+    }
+
+    /// Switches the cache of prepared statements off, for poolers that change servers between transactions.
+    pub fn statement_cache(self, on: bool) -> Self {
+        self.set("statement_cache", on.to_string())
+    }
+
+    /// How many rows a consumer fetches at once; 100 by default.
+    pub fn batch(self, rows: u32) -> Self {
+        self.set("batch", rows.to_string())
+    }
+
+    /// How often to look for work that no wake-up announced; every second by default.
+    pub fn poll(self, every: Duration) -> Self {
+        self.set("poll", humantime::format_duration(every).to_string())
+    }
+
+    /// How long a shutdown waits for running consumers; 30 seconds by default.
+    pub fn drain(self, at_most: Duration) -> Self {
+        self.set("drain", humantime::format_duration(at_most).to_string())
+    }
+
+    /// Whether to create and upgrade the tables at start; on by default. Off, a start checks them only.
+    pub fn migrate_at_start(self, on: bool) -> Self {
+        self.set("migrate", on.to_string())
+    }
+
+    fn set(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.code.insert(key.into(), value.into());
+        self
+    }
+
+    /// Checks all that can be checked without a database: settings, names, wiring, states. For a test:
+    ///
+    /// ```
+    /// # use fluens::prelude::*;
+    /// # #[message] struct Ping;
+    /// # #[consumer] async fn on_ping(_: Ping) -> Result { Ok(()) }
+    /// fluens::app!().verify().unwrap();
+    /// ```
+    pub fn verify(&self) -> Result<(), Report> {
+        let (settings, faults) = self.settings();
+        Report::check(self.static_faults(&settings, faults))
+    }
+
+    /// Creates or upgrades the tables and does nothing else: for a step of its own before a deploy.
+    pub async fn migrate(self) -> Result<(), Error> {
+        let (mut settings, faults) = self.settings();
+        let mut faults = self.static_faults(&settings, faults);
+        settings.migrate = true;
+        drop(self.open(&settings, &mut faults).await);
+        Report::check(faults).map_err(Error::Start)
+    }
+
+    /// The SQL that [`migrate`](Builder::migrate) would run on an empty database, for people who manage their schema
+    /// themselves.
+    pub fn migrations(&self) -> String {
+        let (settings, _) = self.settings();
+        let mut scripts: Vec<String> = self.parts.iter().map(|part| part.migrations(&settings)).collect();
+        scripts.sort();
+        scripts.dedup();
+        scripts.join("\n")
+    }
+
+    /// Starts: checks, connects, migrates, subscribes and consumes. All that is wrong is told at once.
+    pub async fn start(self) -> Result<App<L>, Error> {
+        let (settings, faults) = self.settings();
+        let mut faults = self.static_faults(&settings, faults);
+        let opened = self.open(&settings, &mut faults).await;
+        Report::check(faults).map_err(Error::Start)?;
+        let mut running = Running::new(settings, self.states);
+        for part in &self.parts {
+            part.start(&opened, &mut running).await?;
+        }
+        Ok(App::new(opened, running))
+    }
+
+    pub(super) fn settings(&self) -> (Settings, Vec<Fault>) {
+        Settings::load(&self.code)
+    }
+
+    fn contracts(&self) -> Vec<Contract> {
+        self.parts.iter().map(|part| part.contract()).collect()
+    }
+
+    fn static_faults(&self, settings: &Settings, mut faults: Vec<Fault>) -> Vec<Fault> {
+        let contracts = self.contracts();
+        for module in settings.modules().filter(|name| contracts.iter().all(|c| c.module != *name)) {
+            let known = contracts.iter().map(|c| c.module).collect::<Vec<_>>().join(", ");
+            let what = format!("setting `module.{module}` is for a module that is not run");
+            if !self.others_run_elsewhere {
+                faults.push(Fault::new(what, format!("the modules are {known}")));
+            }
+        }
+        faults.extend(checks::faults(&contracts, self.others_run_elsewhere, &self.states));
+        faults.extend(self.crossings(settings));
+        faults
+    }
+
+    /// Messages that would have to travel between databases, which nobody does yet: they would never arrive.
+    fn crossings(&self, settings: &Settings) -> Vec<Fault> {
+        let urls: Vec<_> = self.parts.iter().map(|part| part.database(settings)).collect();
+        let number = |url| urls.iter().position(|other| other == url).unwrap_or_default();
+        let settled: Vec<Settled> = (self.parts.iter().zip(&urls))
+            .map(|(part, url)| Settled { contract: part.contract(), database: number(url) })
+            .collect();
+        let fault = |crossing: super::routes::Crossing| {
+            let super::routes::Crossing { message, from, to } = crossing;
+            let what = format!("`{message}` is published by `{from}` and consumed by `{to}`, which is on another database");
+            Fault::new(what, "put both modules on one database: messages are not carried between databases yet")
+        };
+        crossings(&settled).into_iter().map(fault).collect()
+    }
+
+    async fn open(&self, settings: &Settings, faults: &mut Vec<Fault>) -> Opened {
+        let mut opened = Opened::default();
+        for part in &self.parts {
+            if let Err(fault) = part.open(settings, &mut opened).await
+                && !faults.contains(&fault)
+            {
+                faults.push(fault);
+            }
+        }
+        opened
+    }
+}

@@ -1,0 +1,103 @@
+//! What `run!` does in main: tracing, start, work, signals, drain, exit code.
+
+use std::process::ExitCode;
+
+use super::{App, Builder};
+use crate::{Failure, Result};
+
+/// Runs until SIGINT or SIGTERM.
+#[doc(hidden)]
+pub fn serve<L>(build: impl FnOnce() -> Builder<L>) -> ExitCode {
+    main_of(build, async |app| {
+        app.stop_requested().await;
+        Ok(())
+    })
+}
+
+/// Does the program's own work, then waits until everything is consumed, and ends. A signal ends it before.
+#[doc(hidden)]
+pub fn work<L>(build: impl FnOnce() -> Builder<L>, work: impl AsyncFnOnce(&App<L>) -> Result) -> ExitCode {
+    main_of(build, async |app| {
+        let all = async {
+            work(app).await?;
+            app.settled().await;
+            Ok(())
+        };
+        tokio::select! {
+            done = all => done,
+            () = stop_signal() => Ok(()),
+        }
+    })
+}
+
+fn main_of<L>(build: impl FnOnce() -> Builder<L>, work: impl AsyncFnOnce(&App<L>) -> Result) -> ExitCode {
+    let builder = build();
+    trace_to_stderr(&builder.settings().0.log);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return complain(&format!("no threads could be started: {error}")),
+    };
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let ended = runtime.block_on(async {
+        match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["migrate"] => Ok(builder.migrate().await?),
+            ["migrate", "--print"] => {
+                println!("{}", builder.migrations());
+                Ok(())
+            }
+            _ => run(builder, work).await,
+        }
+    });
+    // Consumers that did not end in time must not keep the process.
+    runtime.shutdown_background();
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => complain(&failure.to_string()),
+    }
+}
+
+async fn run<L>(builder: Builder<L>, work: impl AsyncFnOnce(&App<L>) -> Result) -> Result {
+    let app = builder.start().await?;
+    let worked = work(&app).await;
+    tracing::info!(drain = ?app.drain(), "stopping");
+    let stopped = tokio::select! {
+        stopped = app.shutdown() => stopped.map_err(Failure::from),
+        () = stop_signal() => Err(Failure::from("stopped without waiting, by a second signal")),
+    };
+    worked.and(stopped)
+}
+
+/// Resolves when the process is asked to stop.
+pub(super) async fn stop_signal() {
+    let interrupted = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        let terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
+        let terminated = async {
+            match terminated {
+                Ok(mut signal) => signal.recv().await,
+                Err(_) => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = interrupted => {}
+            _ = terminated => {}
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = interrupted.await;
+}
+
+fn trace_to_stderr(filter: &str) {
+    use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+    let filter = std::env::var("RUST_LOG").ok().and_then(|filter| filter.parse().ok()).or(filter.parse().ok());
+    let filter: Targets = filter.unwrap_or_else(|| Targets::new().with_default(tracing::Level::INFO));
+    let to_stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    // Fails only if the program has set up its own tracing: then that is what it wants.
+    let _ = tracing_subscriber::registry().with(to_stderr).with(filter).try_init();
+}
+
+fn complain(text: &str) -> ExitCode {
+    eprintln!("{}", text.trim_end());
+    ExitCode::FAILURE
+}

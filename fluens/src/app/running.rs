@@ -1,0 +1,111 @@
+//! A running app, and its end.
+
+use std::{
+    any::TypeId,
+    collections::HashSet,
+    marker::PhantomData,
+    sync::{Arc, Mutex},
+};
+
+use fluens_diesel::DatabaseSettings;
+use futures_util::future::BoxFuture;
+use tokio::{sync::watch, task::JoinSet};
+
+use super::{Handle, Runs, Settings, part::Opened, runs::Here};
+use crate::{
+    Error, Receipt,
+    consumer::States,
+    inbox::Activity,
+    message::Publishable,
+    module::{Module, PublishedBy},
+};
+
+/// What runs.
+pub(super) struct Running {
+    pub(super) settings: Settings,
+    pub(super) states: Arc<States>,
+    pub(super) activity: Activity,
+    pub(super) stop: watch::Sender<bool>,
+    pub(super) tasks: JoinSet<()>,
+    pub(super) polled: HashSet<(TypeId, DatabaseSettings)>,
+}
+
+impl Running {
+    pub(super) fn new(settings: Settings, states: States) -> Self {
+        Running {
+            settings,
+            states: Arc::new(states),
+            activity: Activity::default(),
+            stop: watch::Sender::new(false),
+            tasks: JoinSet::new(),
+            polled: HashSet::new(),
+        }
+    }
+}
+
+/// A running app of the modules in `L`. Dropped, it stops at once and loses nothing; [`shutdown`](App::shutdown) lets
+/// running consumers finish first.
+pub struct App<L> {
+    opened: Opened,
+    settings: Settings,
+    activity: Activity,
+    stop: watch::Sender<bool>,
+    tasks: Mutex<JoinSet<()>>,
+    of: PhantomData<fn() -> L>,
+}
+
+impl<L> App<L> {
+    pub(super) fn new(opened: Opened, running: Running) -> Self {
+        let Running { settings, activity, stop, tasks, .. } = running;
+        App { opened, settings, activity, stop, tasks: Mutex::new(tasks), of: PhantomData }
+    }
+
+    /// The handle of a module this app runs; [`Orders::of(&app)`](Module::of) reads better.
+    pub fn handle<M: Module, Index>(&self) -> Handle<M>
+    where
+        L: Runs<M, Index>,
+    {
+        self.opened.handle().expect("every module of the list was opened at start")
+    }
+
+    /// Waits until nothing is left to do: every message that is due has been consumed, and every retry that is under
+    /// way. Messages published for later do not count.
+    pub async fn settled(&self) {
+        self.activity.quiet().await;
+    }
+
+    /// Resolves when the process is asked to stop, by SIGINT or SIGTERM: for a `run!` closure that stays until then.
+    pub async fn stop_requested(&self) {
+        super::main_loop::stop_signal().await;
+    }
+
+    /// Stops: nothing new is fetched, running consumers may finish for as long as the setting `drain` says. Those
+    /// that do not are dropped and rolled back; their messages are kept and their attempts do not count.
+    pub async fn shutdown(&self) -> Result<(), Error> {
+        self.stop.send_replace(true);
+        let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(|e| e.into_inner()));
+        let drain = self.settings.drain;
+        let all_ended = async { while tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(drain, all_ended).await.is_ok() {
+            return Ok(());
+        }
+        let running = tasks.len();
+        tasks.shutdown().await;
+        Err(Error::NotDrained { running, drain })
+    }
+
+    pub(super) fn drain(&self) -> std::time::Duration {
+        self.settings.drain
+    }
+}
+
+/// An app of one module publishes without naming it.
+impl<M: Module> App<(M, ())> {
+    /// Publishes one message in a transaction of its own.
+    pub fn publish<P>(&self, message: P) -> BoxFuture<'static, Result<Receipt, Error>>
+    where
+        P: Publishable<Message: PublishedBy<M>>,
+    {
+        self.handle::<M, Here>().publish(message)
+    }
+}

@@ -1,0 +1,296 @@
+//! Configuration: code, then `fluens.toml`, then the environment, in rising precedence. Every value is checked by
+//! itself, so that all faults are found at once.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
+
+use config::{Config, Environment, File, Value, ValueKind};
+
+use super::Fault;
+use crate::message::is_plain;
+
+/// All settings, with their defaults.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) database: Option<String>,
+    pub(crate) schema: Option<String>,
+    pub(crate) connections: u32,
+    pub(crate) statement_cache: bool,
+    /// Rows per fetch.
+    pub(crate) batch: usize,
+    /// Bytes of messages in memory per consumer.
+    pub(crate) memory: usize,
+    pub(crate) poll: Duration,
+    pub(crate) drain: Duration,
+    pub(crate) migrate: bool,
+    pub(crate) log: String,
+    modules: BTreeMap<String, ModuleSettings>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct ModuleSettings {
+    database: Option<String>,
+    schema: Option<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            database: None,
+            schema: None,
+            connections: 10,
+            statement_cache: true,
+            batch: 100,
+            memory: 16 << 20,
+            poll: Duration::from_secs(1),
+            drain: Duration::from_secs(30),
+            migrate: true,
+            log: "info".to_owned(),
+            modules: BTreeMap::new(),
+        }
+    }
+}
+
+/// The keys at the top, and those of a module.
+const KEYS: [&str; 10] = [
+    "database", "schema", "connections", "statement_cache", "batch", "memory", "poll", "drain", "migrate", "log",
+];
+const MODULE_KEYS: [&str; 2] = ["database", "schema"];
+
+impl Settings {
+    /// What code, file and environment say, with everything that is wrong about it.
+    pub(crate) fn load(code: &BTreeMap<String, String>) -> (Self, Vec<Fault>) {
+        Self::layered(code, File::with_name("fluens.toml").required(false), None)
+    }
+
+    /// Of a process that runs no app. What is wrong is left to the apps to tell.
+    pub(crate) fn of_the_process() -> Self {
+        Self::load(&BTreeMap::new()).0
+    }
+
+    fn layered<F: config::Source + Send + Sync + 'static>(
+        code: &BTreeMap<String, String>,
+        file: F,
+        environment: Option<HashMap<String, String>>,
+    ) -> (Self, Vec<Fault>) {
+        let environment =
+            Environment::with_prefix("FLUENS").prefix_separator("_").separator("__").source(environment);
+        let mut builder = Config::builder();
+        for (key, value) in code {
+            builder = match builder.clone().set_default(key.as_str(), value.as_str()) {
+                Ok(next) => next,
+                Err(error) => {
+                    let fault = Fault::new(format!("setting `{key}`: {error}"), "use a plain name");
+                    return (Settings::default(), vec![fault]);
+                }
+            };
+        }
+        let values = builder.add_source(file).add_source(environment).build().map(|config| config.cache);
+        match values.map(|values| values.into_table()) {
+            Ok(Ok(values)) => Self::read(values),
+            Ok(Err(error)) | Err(error) => {
+                let fault = Fault::new(error.to_string(), "fluens.toml must be valid TOML: `key = value` lines");
+                (Settings::default(), vec![fault])
+            }
+        }
+    }
+
+    fn read(values: HashMap<String, Value>) -> (Self, Vec<Fault>) {
+        let mut reader = Reader { settings: Settings::default(), faults: Vec::new() };
+        let mut values: Vec<_> = values.into_iter().collect();
+        values.sort_by(|(a, _), (b, _)| a.cmp(b));
+        for (key, value) in values {
+            reader.top(&key, value);
+        }
+        (reader.settings, reader.faults)
+    }
+
+    /// The url of a module's database.
+    pub(crate) fn database_of(&self, module: &str) -> Option<&str> {
+        self.modules.get(module).and_then(|m| m.database.as_deref()).or(self.database.as_deref())
+    }
+
+    /// The schema of a module's tables.
+    pub(crate) fn schema_of(&self, module: &str) -> Option<&str> {
+        self.modules.get(module).and_then(|m| m.schema.as_deref()).or(self.schema.as_deref())
+    }
+
+    /// Modules that have settings of their own.
+    pub(crate) fn modules(&self) -> impl Iterator<Item = &str> {
+        self.modules.keys().map(String::as_str)
+    }
+}
+
+struct Reader {
+    settings: Settings,
+    faults: Vec<Fault>,
+}
+
+impl Reader {
+    fn top(&mut self, key: &str, value: Value) {
+        match key {
+            "database" => self.settings.database = self.text(key, value),
+            "schema" => self.settings.schema = self.schema(key, value),
+            "connections" => self.settings.connections = self.number(key, value, 1..=10_000),
+            "statement_cache" => self.settings.statement_cache = self.flag(key, value),
+            "batch" => self.settings.batch = self.number(key, value, 1..=10_000),
+            "memory" => self.settings.memory = self.number(key, value, 4096..=(1 << 40)),
+            "poll" => self.settings.poll = self.duration(key, value),
+            "drain" => self.settings.drain = self.duration(key, value),
+            "migrate" => self.settings.migrate = self.flag(key, value),
+            "log" => self.settings.log = self.text(key, value).unwrap_or_default(),
+            "module" => self.modules(value),
+            _ => self.unknown(key, key, &value, &KEYS),
+        }
+    }
+
+    fn modules(&mut self, value: Value) {
+        let Ok(modules) = value.into_table() else {
+            return self.fault("setting `module` is not a table", "write `[module.orders]`, then `database = \"..\"`");
+        };
+        for (module, value) in modules {
+            let Ok(values) = value.into_table() else {
+                let what = format!("setting `module.{module}` is not a table");
+                self.fault(what, format!("write `[module.{module}]`, then `database = \"..\"`"));
+                continue;
+            };
+            let mut own = ModuleSettings::default();
+            for (key, value) in values {
+                let path = format!("module.{module}.{key}");
+                match key.as_str() {
+                    "database" => own.database = self.text(&path, value),
+                    "schema" => own.schema = self.schema(&path, value),
+                    _ => self.unknown(&path, &key, &value, &MODULE_KEYS),
+                }
+            }
+            self.settings.modules.insert(module, own);
+        }
+    }
+
+    fn text(&mut self, key: &str, value: Value) -> Option<String> {
+        match value.into_string() {
+            Ok(text) if !text.trim().is_empty() => Some(text),
+            _ => {
+                self.fault(format!("setting `{key}` is empty or not a text"), format!("write `{key} = \"..\"`"));
+                None
+            }
+        }
+    }
+
+    fn schema(&mut self, key: &str, value: Value) -> Option<String> {
+        let schema = self.text(key, value)?;
+        if is_identifier(&schema) {
+            return Some(schema);
+        }
+        let help = "a schema's name has lower-case letters, digits and `_`, starts with a letter, and at most 63 of them";
+        self.fault(format!("setting `{key}`: `{schema}` is not a plain name"), help);
+        None
+    }
+
+    fn flag(&mut self, key: &str, value: Value) -> bool {
+        value.into_bool().unwrap_or_else(|_| {
+            self.fault(format!("setting `{key}` is neither true nor false"), format!("write `{key} = false`"));
+            true
+        })
+    }
+
+    fn number<T: TryFrom<i64>>(&mut self, key: &str, value: Value, range: std::ops::RangeInclusive<i64>) -> T {
+        let number = value.into_int().ok().filter(|n| range.contains(n));
+        if number.is_none() {
+            let (from, to) = (range.start(), range.end());
+            let what = format!("setting `{key}` is not a whole number between {from} and {to}");
+            self.fault(what, format!("write `{key} = {from}` or more"));
+        }
+        let number = number.unwrap_or(*range.start());
+        T::try_from(number).unwrap_or_else(|_| unreachable!("the range fits the type"))
+    }
+
+    fn duration(&mut self, key: &str, value: Value) -> Duration {
+        let text = value.into_string().unwrap_or_default();
+        match humantime::parse_duration(&text) {
+            Ok(duration) if !duration.is_zero() => duration,
+            _ => {
+                let what = format!("setting `{key}`: `{text}` is not a duration above zero");
+                self.fault(what, format!("write `{key} = \"500ms\"`, `\"5s\"` or `\"2m\"`"));
+                Duration::from_secs(1)
+            }
+        }
+    }
+
+    /// The environment may hold other programs' `FLUENS_..`: there only what looks like a slip is reported.
+    fn unknown(&mut self, path: &str, key: &str, value: &Value, keys: &[&str]) {
+        let nearest = keys
+            .iter()
+            .map(|known| (strsim::jaro_winkler(known, key), *known))
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .filter(|(likeness, _)| *likeness > 0.85)
+            .map(|(_, known)| known);
+        let from_environment = value.origin().is_some_and(|origin| origin.contains("environment"))
+            && !matches!(value.kind, ValueKind::Table(_));
+        if from_environment && nearest.is_none() {
+            return;
+        }
+        let help = match nearest {
+            Some(known) => format!("did you mean `{known}`?"),
+            None => format!("the settings are {}", keys.join(", ")),
+        };
+        let origin = value.origin().map(|origin| format!(" (in {origin})")).unwrap_or_default();
+        self.fault(format!("setting `{path}`{origin} is not known"), help);
+    }
+
+    fn fault(&mut self, what: impl Into<String>, help: impl Into<String>) {
+        self.faults.push(Fault::new(what, help));
+    }
+}
+
+/// What can stand in SQL as it is.
+fn is_identifier(name: &str) -> bool {
+    is_plain(name)
+        && name.len() <= 63
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use config::FileFormat;
+
+    use super::*;
+
+    fn load(code: &[(&str, &str)], toml: &str, environment: &[(&str, &str)]) -> (Settings, Vec<Fault>) {
+        let map = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let environment: HashMap<String, String> = map(environment).into_iter().collect::<BTreeMap<_, _>>().into_iter().collect();
+        Settings::layered(&map(code), File::from_str(toml, FileFormat::Toml), Some(environment))
+    }
+
+    #[test]
+    fn the_environment_goes_before_the_file_and_the_file_before_the_code() {
+        let code = [("database", "sqlite:code.db"), ("batch", "7"), ("poll", "3s")];
+        let toml = "database = \"sqlite:file.db\"\nbatch = 8\n[module.audit]\ndatabase = \"sqlite:audit.db\"";
+        let (settings, faults) = load(&code, toml, &[("FLUENS_DATABASE", "sqlite:env.db"), ("FLUENS_MODULE__AUDIT__SCHEMA", "a1")]);
+        assert_eq!(faults, []);
+        assert_eq!(settings.database_of("orders"), Some("sqlite:env.db"));
+        assert_eq!(settings.database_of("audit"), Some("sqlite:audit.db"));
+        assert_eq!(settings.schema_of("audit"), Some("a1"));
+        assert_eq!((settings.batch, settings.poll), (8, Duration::from_secs(3)));
+    }
+
+    #[test]
+    fn every_fault_is_told_at_once() {
+        let toml = "databse = \"x\"\nbatch = 0\npoll = \"soon\"\nschema = \"x\\\"; DROP TABLE y\"\nmigrate = \"perhaps\"\n[module.a]\ncolour = 1";
+        let (_, faults) = load(&[], toml, &[]);
+        let all = faults.iter().map(|f| format!("{}\n{}", f.what, f.help)).collect::<Vec<_>>().join("\n");
+        for part in ["`databse`", "did you mean `database`?", "`batch`", "`poll`", "`schema`", "`migrate`", "`module.a.colour`"] {
+            assert!(all.contains(part), "{part} is missing in:\n{all}");
+        }
+        assert_eq!(faults.len(), 6, "{all}");
+    }
+
+    #[test]
+    fn a_slip_in_the_environment_is_told_and_a_strangers_variable_is_not() {
+        let (_, faults) = load(&[], "", &[("FLUENS_DATABSE", "x"), ("FLUENS_REQUIRE_POSTGRES", "1")]);
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert!(faults[0].what.contains("databse"), "{faults:?}");
+    }
+}

@@ -1,0 +1,177 @@
+//! What a consumer holds while it runs.
+
+use std::{sync::Arc, time::Instant};
+
+use diesel_async::{AsyncConnection, TransactionManager};
+use fluens_diesel::Id;
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use super::Delivery;
+use crate::{
+    Error,
+    app::SendAsync,
+    lane::Group,
+    message::{Publishable, Staged},
+    module::{Conn, Main, Module, PublishedBy},
+};
+
+type Manager<M> = <Conn<M> as AsyncConnection>::TransactionManager;
+
+/// A consumer's way to its transaction. Effects made through [`conn`](Context::conn), messages given to
+/// [`publish`](Context::publish) and the acknowledgement commit together or not at all.
+///
+/// ```
+/// use fluens::{diesel_prelude::*, prelude::*};
+///
+/// diesel::table! { notes (id) { id -> BigInt, text -> Text, } }
+/// #[message] struct Note { id: i64, text: String }
+///
+/// #[consumer]
+/// async fn keep(note: Note, ctx: &mut Context) -> Result {
+///     let row = (notes::id.eq(note.id), notes::text.eq(note.text));
+///     diesel::insert_into(notes::table).values(row).execute(ctx.conn().await?).await?;
+///     Ok(())
+/// }
+/// ```
+pub struct Context<M: Module = Main> {
+    group: Arc<Mutex<Group<M>>>,
+    lent: Option<Lent<M>>,
+    delivery: Arc<Delivery>,
+    staged: Vec<Staged>,
+}
+
+/// The lane's transaction in a consumer's hands. Dropped by a panic, a timeout or a shutdown it takes the connection
+/// with it.
+struct Lent<M: Module> {
+    group: OwnedMutexGuard<Group<M>>,
+    since: Instant,
+    returned: bool,
+}
+
+impl<M: Module> Drop for Lent<M> {
+    fn drop(&mut self) {
+        if !self.returned {
+            self.group.abandon();
+        }
+    }
+}
+
+/// What a consumer leaves behind when it returned.
+pub(crate) struct Left {
+    pub(crate) staged: Vec<Staged>,
+    /// How long it held the connection, if it asked for it.
+    pub(crate) held: Option<std::time::Duration>,
+}
+
+impl<M: Module> Context<M> {
+    pub(crate) fn new(group: Arc<Mutex<Group<M>>>, delivery: Arc<Delivery>) -> Self {
+        Context { group, lent: None, delivery, staged: Vec::new() }
+    }
+
+    /// The connection. The transaction begins at the first call: wait for the network before it, and neither a
+    /// connection nor a lock is held meanwhile.
+    pub async fn conn(&mut self) -> Result<&mut Conn<M>, Error> {
+        let lent = match self.lent.take() {
+            Some(lent) => lent,
+            None => {
+                let group = self.group.clone().lock_owned().await;
+                Lent { group, since: Instant::now(), returned: false }
+            }
+        };
+        self.lent.insert(lent).group.conn().await
+    }
+
+    /// Publishes in this transaction: stored with the acknowledgement. Returns the message's identity.
+    pub fn publish<P: Publishable<Message: PublishedBy<M>>>(&mut self, message: P) -> Id {
+        let staged = message.stage();
+        let id = staged.id;
+        self.staged.push(staged);
+        id
+    }
+
+    /// A part that may fail alone: its writes and its messages are undone together.
+    ///
+    /// ```
+    /// # use fluens::{diesel_prelude::*, prelude::*};
+    /// # diesel::table! { notes (id) { id -> BigInt, text -> Text, } }
+    /// # #[message] struct Note { id: i64, text: String }
+    /// #[consumer]
+    /// async fn keep(note: Note, ctx: &mut Context) -> Result {
+    ///     let kept = ctx.savepoint(async |ctx| -> Result {
+    ///         let row = (notes::id.eq(note.id), notes::text.eq(&note.text));
+    ///         diesel::insert_into(notes::table).values(row).execute(ctx.conn().await?).await?;
+    ///         Ok(())
+    ///     });
+    ///     if kept.await.is_err() {
+    ///         println!("note {} was there already", note.id);
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn savepoint<'a, R, E, F>(&'a mut self, part: F) -> impl Future<Output = Result<R, E>> + Send + 'a
+    where
+        for<'t> F: AsyncFnOnce(&'t mut Context<M>) -> Result<R, E>
+            + SendAsync<&'t mut Context<M>, Result<R, E>>
+            + Send
+            + 'a,
+        E: From<Error> + Send + 'a,
+        R: Send + 'a,
+    {
+        async move {
+            let staged = self.staged.len();
+            Manager::<M>::begin_transaction(self.conn().await?).await.map_err(Error::from)?;
+            let result = part(self).await;
+            let conn = self.conn().await?;
+            match result {
+                Ok(value) => {
+                    Manager::<M>::commit_transaction(conn).await.map_err(Error::from)?;
+                    Ok(value)
+                }
+                Err(error) => {
+                    Manager::<M>::rollback_transaction(conn).await.map_err(Error::from)?;
+                    self.staged.truncate(staged);
+                    Err(error)
+                }
+            }
+        }
+    }
+
+    /// The message's identity.
+    pub fn message_id(&self) -> Id {
+        self.delivery.envelope.id
+    }
+
+    /// The n-th run of this delivery, from 1.
+    pub fn attempt(&self) -> u32 {
+        self.delivery.attempt
+    }
+
+    /// The same text on every attempt: give it to services outside, whose effects no transaction covers.
+    pub fn idempotency_key(&self) -> String {
+        format!("{}:{}", self.delivery.envelope.id, self.delivery.consumer)
+    }
+
+    /// A header of the publisher's.
+    pub fn header(&self, key: &str) -> Option<String> {
+        self.delivery.envelope.headers.get(key).cloned()
+    }
+
+    /// For generated code.
+    #[doc(hidden)]
+    pub fn __delivery(&self) -> Arc<Delivery> {
+        self.delivery.clone()
+    }
+
+    pub(crate) fn staged_mut(&mut self) -> &mut Vec<Staged> {
+        &mut self.staged
+    }
+
+    /// The consumer has returned: the connection goes back to the lane.
+    pub(crate) fn finish(mut self) -> Left {
+        let held = self.lent.take().map(|mut lent| {
+            lent.returned = true;
+            lent.since.elapsed()
+        });
+        Left { staged: std::mem::take(&mut self.staged), held }
+    }
+}

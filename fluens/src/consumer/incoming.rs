@@ -1,0 +1,65 @@
+//! The first argument: what a consumer consumes.
+
+use std::sync::Arc;
+
+use fluens_diesel::Due;
+
+use super::States;
+use crate::{
+    error::BoxError,
+    message::{Envelope, Message},
+    module::{ConsumedBy, Module},
+};
+
+/// One message for one consumer: a row of the inbox, in memory.
+pub struct Delivery {
+    pub(crate) row: Due,
+    /// Read from the row when the consumer starts; an envelope that does not decode fails there.
+    pub(crate) envelope: Envelope,
+    /// The consumer's stable name.
+    pub(crate) consumer: Arc<str>,
+    /// This is the n-th run of this delivery, from 1.
+    pub(crate) attempt: u32,
+    pub(crate) states: Arc<States>,
+}
+
+/// What may be a consumer's first argument.
+#[diagnostic::on_unimplemented(
+    message = "module `{M}` does not consume `{Self}`",
+    label = "not a message of this module",
+    note = "the first argument is a `#[message]` that `{M}` lists in `consumes`"
+)]
+pub trait Incoming<M: Module>: Sized + Send {
+    /// The message to subscribe to.
+    type Message: Message;
+    /// The argument of this delivery.
+    fn decode(delivery: &Delivery) -> Result<Self, BoxError>;
+}
+
+impl<M: Module, T: Message + ConsumedBy<M>> Incoming<M> for T {
+    type Message = T;
+    fn decode(delivery: &Delivery) -> Result<Self, BoxError> {
+        T::decode(&delivery.row.payload)
+    }
+}
+
+/// The one place where a consumer's first argument is checked: one mistake, one error.
+pub struct Taken<I> {
+    pub(crate) message: &'static str,
+    pub(crate) version: u32,
+    pub(crate) aliases: &'static [&'static str],
+    pub(crate) partitioned: bool,
+    /// Decodes the argument.
+    pub decode: fn(&Delivery) -> Result<I, BoxError>,
+}
+
+/// What a consumer of `I` in module `M` takes.
+pub const fn taken<M: Module, I: Incoming<M>>() -> Taken<I> {
+    Taken {
+        message: <I::Message as Message>::NAME,
+        version: <I::Message as Message>::VERSION,
+        aliases: <I::Message as Message>::ALIASES,
+        partitioned: <I::Message as Message>::PARTITIONED,
+        decode: I::decode,
+    }
+}

@@ -1,0 +1,16 @@
+//! Consumers: what they take, what they return, and where they are registered. A delivery comes in, an outcome goes
+//! out; [`settle`](crate::settle) is next.
+
+mod context;
+mod extract;
+mod incoming;
+mod outgoing;
+mod registry;
+
+pub(crate) use context::Left;
+pub use context::Context;
+pub(crate) use extract::States;
+pub use extract::{Extract, MessageId, Meta, Requirement, State};
+pub use incoming::{Delivery, Incoming, Taken, taken};
+pub use outgoing::{Outcome, Outgoing, stage_returned};
+pub use registry::{ConsumerDescriptor, ConsumerOptions, Identity, TypedConsumer};

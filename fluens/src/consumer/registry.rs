@@ -1,0 +1,100 @@
+//! The consumers linked into this program: registered without their types, found again by module type.
+
+use std::{any::Any, time::Duration};
+
+use futures_util::future::BoxFuture;
+
+use super::{Context, Requirement, Taken};
+use crate::{Result, module::Module};
+
+/// A consumer of module `M`. It owns its context, so that the lane can give it up, and gives it back when it returns.
+pub struct TypedConsumer<M: Module> {
+    /// Decodes, extracts, calls the function and stages what it returned.
+    pub call: fn(Context<M>) -> BoxFuture<'static, (Context<M>, Result)>,
+}
+
+/// What `#[consumer(..)]` says beside the names.
+#[derive(Debug, Clone, Copy)]
+pub struct ConsumerOptions {
+    /// How many deliveries a node runs at once. `None`: 16 for a partitioned message, else 1.
+    pub lanes: Option<u16>,
+    /// A run longer than this counts as a failure.
+    pub timeout: Option<Duration>,
+    /// Never share a transaction with other deliveries.
+    pub own_transaction: bool,
+}
+
+/// How a consumer is called, now and before.
+#[derive(Debug, Clone, Copy)]
+pub struct Identity {
+    /// The `name = ".."` of the attribute.
+    pub name: Option<&'static str>,
+    /// The function's name.
+    pub function: &'static str,
+    /// Names it had before.
+    pub aliases: &'static [&'static str],
+    /// Where it stands: `src/stock.rs:30`.
+    pub at: &'static str,
+}
+
+/// One `#[consumer]`, registered at link time.
+pub struct ConsumerDescriptor {
+    pub(crate) identity: Identity,
+    pub(crate) module: &'static str,
+    pub(crate) message: &'static str,
+    pub(crate) message_version: u32,
+    pub(crate) message_aliases: &'static [&'static str],
+    pub(crate) partitioned: bool,
+    pub(crate) options: ConsumerOptions,
+    pub(crate) requirements: &'static [fn() -> Option<Requirement>],
+    typed: &'static (dyn Any + Send + Sync),
+}
+
+inventory::collect!(ConsumerDescriptor);
+
+impl ConsumerDescriptor {
+    /// The descriptor of a consumer of module `M`.
+    pub const fn new<M: Module, I>(
+        identity: Identity,
+        taken: &Taken<I>,
+        options: ConsumerOptions,
+        requirements: &'static [fn() -> Option<Requirement>],
+        typed: &'static TypedConsumer<M>,
+    ) -> Self {
+        ConsumerDescriptor {
+            identity,
+            module: M::NAME,
+            message: taken.message,
+            message_version: taken.version,
+            message_aliases: taken.aliases,
+            partitioned: taken.partitioned,
+            options,
+            requirements,
+            typed,
+        }
+    }
+
+    /// All of them, sorted: the linker's order differs between build profiles.
+    pub(crate) fn all() -> Vec<&'static ConsumerDescriptor> {
+        let mut all: Vec<_> = inventory::iter::<ConsumerDescriptor>().collect();
+        all.sort_by_key(|c| (c.name(), c.identity.at));
+        all
+    }
+
+    /// The stable name.
+    pub(crate) fn name(&self) -> String {
+        match self.identity.name {
+            Some(name) => name.to_owned(),
+            None => format!("{}.{}", self.module, self.identity.function),
+        }
+    }
+
+    pub(crate) fn lanes(&self) -> u16 {
+        self.options.lanes.unwrap_or(if self.partitioned { 16 } else { 1 })
+    }
+
+    /// The call, if this is a consumer of module `M`.
+    pub(crate) fn typed<M: Module>(&self) -> Option<&'static TypedConsumer<M>> {
+        self.typed.downcast_ref()
+    }
+}

@@ -1,0 +1,178 @@
+//! Fetches for one consumer and starts its lanes. It sleeps until a signal, a retry in memory or a waiting row calls.
+
+use std::{sync::Arc, time::Instant};
+
+use fluens_diesel::{Acked, Due, Fetch, Inbox as _, Settle as _, Standing};
+use tokio::{sync::watch, task::JoinSet};
+
+use super::Inbox;
+use crate::{
+    Error,
+    lane::{InHand, Lane, Worker},
+    message::SLOTS,
+    module::Module,
+};
+
+/// The dispatcher of one consumer.
+pub(crate) struct Dispatcher<M: Module> {
+    pub(crate) inbox: Arc<Inbox<M>>,
+    pub(crate) consumer: i32,
+    pub(crate) messages: Vec<String>,
+    pub(crate) version: i32,
+    pub(crate) max_lanes: Lane,
+    pub(crate) stop: watch::Receiver<bool>,
+    /// Where the walk over the slots begins: it moves on, so that none starves.
+    pub(crate) first_slot: i16,
+    /// The last fetch left out keys of which there was enough in hand.
+    pub(crate) skipped: bool,
+}
+
+impl<M: Module> Dispatcher<M> {
+    /// Runs until told to stop; then waits for the lanes. Returns when the last one has ended.
+    pub(crate) async fn run(mut self) {
+        let mut lanes: JoinSet<Lane> = JoinSet::new();
+        let mut idle: Vec<Lane> = (0..self.max_lanes).rev().collect();
+        while !*self.stop.borrow() {
+            let resume = self.inbox.plan().resume(Instant::now());
+            while self.inbox.plan().has_free()
+                && let Some(lane) = idle.pop()
+            {
+                let worker = Worker { lane, inbox: self.inbox.clone() };
+                lanes.spawn(async move {
+                    worker.run().await;
+                    lane
+                });
+            }
+            if self.step().await {
+                continue;
+            }
+            let next = [resume, self.inbox.signal.next_due()].into_iter().flatten().min();
+            if lanes.is_empty() && next.is_none() && self.inbox.plan().is_empty() {
+                self.inbox.signal.rest();
+            }
+            tokio::select! {
+                () = self.inbox.signal.rung() => {}
+                Some(ended) = lanes.join_next() => match ended {
+                    Ok(lane) => idle.push(lane),
+                    Err(error) => tracing::error!(consumer = %self.inbox.name, %error, "a lane ended unexpectedly"),
+                },
+                () = until(next) => {}
+                _ = self.stop.changed() => {}
+            }
+        }
+        self.inbox.close();
+        while lanes.join_next().await.is_some() {}
+        self.inbox.signal.rest();
+    }
+
+    /// Does what the signal asks for. `true`: something changed, look again.
+    async fn step(&mut self) -> bool {
+        let signal = self.inbox.signal.clone();
+        let mut done = Ok(false);
+        if signal.take_due(Instant::now()) {
+            done = self.fetch_waiting().await;
+        } else if self.is_hungry() && signal.take_ready() {
+            done = self.fetch_ready().await;
+        }
+        done.unwrap_or_else(|error| {
+            tracing::warn!(consumer = %self.inbox.name, %error, "fetching failed; trying again soon");
+            signal.due_at(Instant::now() + std::time::Duration::from_millis(500));
+            false
+        })
+    }
+
+    /// Memory is bounded: the database is the buffer.
+    fn is_hungry(&mut self) -> bool {
+        if self.skipped && self.inbox.plan().full_keys(self.inbox.limits.batch).is_empty() {
+            self.skipped = false;
+            self.inbox.signal.wake();
+        }
+        let (plan, limits) = (self.inbox.plan(), self.inbox.limits);
+        plan.waiting() <= limits.batch && plan.bytes() < limits.bytes
+    }
+
+    async fn fetch_ready(&mut self) -> Result<bool, Error> {
+        let fetch = self.next_fetch();
+        let rows = {
+            let mut conn = self.inbox.db.reader().await?;
+            M::Db::fetch(&mut conn, &self.inbox.db.tables, &fetch).await
+        };
+        let rows = rows?;
+        // A fetch that came back full, or was cut short by its bytes, left something behind. One that did not saw all
+        // there was, and what is committed since rings.
+        let more = rows.len() >= self.inbox.limits.batch || rows.iter().any(|row| row.standing != Standing::Run);
+        let merged = self.merged(rows).await?;
+        self.skipped = !fetch.full_keys.is_empty();
+        if more || self.inbox.plan().bytes() >= self.inbox.limits.bytes {
+            self.inbox.signal.wake();
+        }
+        Ok(merged > 0)
+    }
+
+    /// Lets waiting rows enter the line again, and takes held ones whose time has come.
+    async fn fetch_waiting(&mut self) -> Result<bool, Error> {
+        let db = self.inbox.db.clone();
+        let promoted = M::Db::promote(&mut *db.writer().await?, &db.tables, self.consumer).await?;
+        let fetch = self.next_fetch();
+        let rows = {
+            let mut conn = db.reader().await?;
+            M::Db::fetch_held(&mut conn, &db.tables, &fetch).await
+        };
+        let rows = self.merged(rows?).await?;
+        if promoted > 0 {
+            // A bounded number moved: there may be more.
+            self.inbox.signal.look_at_everything();
+        }
+        self.inbox.signal.wake();
+        Ok(promoted + rows > 0)
+    }
+
+    fn next_fetch(&mut self) -> Fetch {
+        let limits = self.inbox.limits;
+        let batch = i64::try_from(limits.batch).unwrap_or(i64::MAX);
+        let slots = i16::try_from(SLOTS).unwrap_or(i16::MAX);
+        self.first_slot = (self.first_slot + 7) % slots;
+        let mut plan = self.inbox.plan();
+        Fetch {
+            consumer: self.consumer,
+            messages: self.messages.clone(),
+            version: self.version,
+            slots: (0..slots).map(|slot| (slot + self.first_slot) % slots).collect(),
+            per_slot: batch,
+            limit: batch,
+            max_bytes: i64::try_from(limits.bytes.saturating_sub(plan.bytes())).unwrap_or(i64::MAX),
+            full_keys: plan.full_keys(limits.batch),
+            taken: plan.begin_fetch(),
+        }
+    }
+
+    /// Takes what can run into the plan, and marks the rest. Returns how many rows were dealt with.
+    async fn merged(&self, rows: Vec<Due>) -> Result<usize, Error> {
+        let (mut run, mut blocked, mut expired) = (Vec::new(), Vec::new(), Vec::new());
+        for row in rows {
+            let acked = Acked { seq: row.seq, attempt: row.attempt };
+            match row.standing {
+                Standing::Run => run.push(InHand::new(row)),
+                Standing::Blocked => blocked.push(acked),
+                Standing::Expired => expired.push(acked),
+            }
+        }
+        let new = self.inbox.plan().end_fetch(run);
+        let db = &self.inbox.db;
+        if !blocked.is_empty() {
+            M::Db::set_aside(&mut *db.writer().await?, &db.tables, &blocked).await?;
+        }
+        if !expired.is_empty() {
+            M::Db::expire(&mut *db.writer().await?, &db.tables, &expired).await?;
+            tracing::warn!(consumer = %self.inbox.name, messages = expired.len(), "expired before they could run");
+        }
+        Ok(new + blocked.len() + expired.len())
+    }
+}
+
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time.into()).await,
+        None => std::future::pending().await,
+    }
+}

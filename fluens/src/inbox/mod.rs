@@ -1,0 +1,14 @@
+//! What is due. Rows come from the database, by wake-up or by looking now and then; they go into the plan of their
+//! consumer, from which its lanes take them.
+
+mod activity;
+mod dispatcher;
+mod hand;
+mod poller;
+mod signal;
+
+pub(crate) use activity::Activity;
+pub(crate) use dispatcher::Dispatcher;
+pub(crate) use hand::{Inbox, Limits};
+pub(crate) use poller::Poller;
+pub(crate) use signal::{Signal, Wakes, published_elsewhere};

@@ -1,0 +1,91 @@
+//! The transaction of a lane. Whoever holds the lock around it owns the connection: a consumer from its first `conn()`
+//! until it returns, else the lane.
+
+use std::sync::Arc;
+
+use diesel_async::{AsyncConnection, TransactionManager};
+use fluens_diesel::Connect;
+
+use crate::{
+    Error,
+    app::Database,
+    module::{Conn, Module},
+};
+
+type Manager<M> = <Conn<M> as AsyncConnection>::TransactionManager;
+
+/// A transaction that opens when it is needed.
+pub(crate) struct Group<M: Module> {
+    pub(crate) db: Arc<Database<M::Db>>,
+    open: Option<<M::Db as Connect>::Guard>,
+    /// Deliveries that already ran in the open transaction.
+    predecessors: bool,
+    impatient: bool,
+    /// A consumer ended with the connection in its hands: what is open must not be committed.
+    broken: bool,
+}
+
+impl<M: Module> Group<M> {
+    pub(crate) fn new(db: Arc<Database<M::Db>>) -> Self {
+        Group { db, open: None, predecessors: false, impatient: false, broken: false }
+    }
+
+    /// The connection, in an open transaction.
+    pub(crate) async fn conn(&mut self) -> Result<&mut Conn<M>, Error> {
+        if self.broken {
+            return Err(Error::TransactionLost);
+        }
+        if self.open.is_none() {
+            let mut conn = M::Db::writer(&self.db.pool).await?;
+            M::Db::begin(&mut conn).await?;
+            self.open = Some(conn);
+        }
+        let Some(conn) = &mut self.open else { return Err(Error::TransactionLost) };
+        if self.predecessors && !self.impatient {
+            M::Db::give_up_locks_quickly(conn).await?;
+            self.impatient = true;
+        }
+        Ok(conn)
+    }
+
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// One more delivery's effects are in the open transaction.
+    pub(crate) fn has_run(&mut self) {
+        self.predecessors = self.open.is_some();
+    }
+
+    /// The connection is closed or rolled back by its pool, with all that was done in it.
+    pub(crate) fn abandon(&mut self) {
+        self.open = None;
+        self.broken = true;
+    }
+
+    /// Commits what is open.
+    pub(crate) async fn commit(&mut self) -> Result<(), Error> {
+        let open = self.open.take();
+        self.reset();
+        if let Some(mut conn) = open {
+            Manager::<M>::commit_transaction(&mut *conn).await?;
+        }
+        Ok(())
+    }
+
+    /// Undoes what is open.
+    pub(crate) async fn roll_back(&mut self) {
+        let open = self.open.take();
+        self.reset();
+        if let Some(mut conn) = open {
+            // If this fails the connection is broken, and its pool throws it away.
+            let _ = Manager::<M>::rollback_transaction(&mut *conn).await;
+        }
+    }
+
+    fn reset(&mut self) {
+        self.predecessors = false;
+        self.impatient = false;
+        self.broken = false;
+    }
+}

@@ -1,0 +1,10 @@
+//! Where consumers run. Deliveries come from the inbox; a lane runs one after the other and commits several together;
+//! [`settle`](crate::settle) says what a failure means.
+
+mod group;
+mod plan;
+mod worker;
+
+pub(crate) use group::Group;
+pub(crate) use plan::{Lane, Place, Plan, Planned};
+pub(crate) use worker::{InHand, Worker};

@@ -1,0 +1,273 @@
+//! What may run now: the deliveries a node has in hand, in lines by key. Pure: no clock, no database, no task.
+//!
+//! Of one key at most one lane has deliveries that are running or not yet committed; a free lane takes any key that is
+//! not. Within a key the order is priority, then place in the line.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    time::Instant,
+};
+
+/// A lane's number.
+pub(crate) type Lane = u32;
+
+/// The order in which deliveries of a consumer run: higher priority first, then as they were committed.
+pub(crate) type Place = (Reverse<i16>, i64);
+
+/// What the plan needs to know of a delivery.
+pub(crate) trait Planned {
+    fn place(&self) -> Place;
+    /// The partition key; without one a delivery stands in a line of its own.
+    fn key(&self) -> Option<i64>;
+    /// How much memory it takes.
+    fn bytes(&self) -> usize;
+
+    fn seq(&self) -> i64 {
+        self.place().1
+    }
+
+    fn line(&self) -> LineId {
+        self.key().map_or(LineId::Alone(self.seq()), LineId::Key)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum LineId {
+    Key(i64),
+    Alone(i64),
+}
+
+struct Line<T> {
+    waiting: BTreeMap<Place, T>,
+    owner: Option<Lane>,
+    /// Not before this time: its head failed a moment ago.
+    not_before: Option<Instant>,
+}
+
+/// The deliveries in hand.
+pub(crate) struct Plan<T> {
+    lines: HashMap<LineId, Line<T>>,
+    /// Heads of the lines that nobody owns and that need not wait.
+    free: BTreeSet<(Place, LineId)>,
+    /// Lines whose head failed, by the time of its next attempt.
+    pausing: BTreeSet<(Instant, LineId)>,
+    /// Taken by lanes and not settled, with their size.
+    running: HashMap<i64, usize>,
+    owned: HashMap<Lane, HashSet<LineId>>,
+    /// Settled while a fetch was on its way: that fetch may still have seen them.
+    ghosts: Vec<i64>,
+    fetching: bool,
+    waiting: usize,
+    bytes: usize,
+}
+
+impl<T> Default for Plan<T> {
+    fn default() -> Self {
+        Plan {
+            lines: HashMap::new(),
+            free: BTreeSet::new(),
+            pausing: BTreeSet::new(),
+            running: HashMap::new(),
+            owned: HashMap::new(),
+            ghosts: Vec::new(),
+            fetching: false,
+            waiting: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl<T: Planned> Plan<T> {
+    /// How many deliveries are waiting for a lane.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// How many bytes are in hand.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Nothing in hand at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting == 0 && self.running.is_empty()
+    }
+
+    /// A lane that has nothing yet would find something.
+    pub(crate) fn has_free(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    /// A fetch is about to be sent: what is in hand, to be left out.
+    pub(crate) fn begin_fetch(&mut self) -> Vec<i64> {
+        self.fetching = true;
+        let waiting = self.lines.values().flat_map(|line| line.waiting.keys().map(|(_, seq)| *seq));
+        waiting.chain(self.running.keys().copied()).collect()
+    }
+
+    /// Keys with at least `enough` deliveries waiting: more of them would only crowd out others.
+    pub(crate) fn full_keys(&self, enough: usize) -> Vec<i64> {
+        let full = self.lines.iter().filter(|(_, line)| line.waiting.len() >= enough);
+        full.filter_map(|(id, _)| if let LineId::Key(key) = id { Some(*key) } else { None }).collect()
+    }
+
+    /// What the fetch brought. Returns how many were new.
+    pub(crate) fn end_fetch(&mut self, fetched: Vec<T>) -> usize {
+        self.fetching = false;
+        let ghosts: HashSet<i64> = self.ghosts.drain(..).collect();
+        let mut new = 0;
+        for item in fetched {
+            let seq = item.seq();
+            let in_hand = self.running.contains_key(&seq)
+                || self.lines.get(&item.line()).is_some_and(|line| line.waiting.contains_key(&item.place()));
+            if !ghosts.contains(&seq) && !in_hand {
+                self.bytes += item.bytes();
+                self.insert(item);
+                new += 1;
+            }
+        }
+        new
+    }
+
+    /// The next delivery for a lane: the first of the line whose head comes first, among the lines that are free or
+    /// already its own.
+    pub(crate) fn take(&mut self, lane: Lane) -> Option<T> {
+        let own = self.owned.get(&lane).into_iter().flatten().filter_map(|id| self.head(*id).map(|at| (at, *id)));
+        let (_, id) = own.chain(self.free.first().copied()).min()?;
+        self.unlist(id);
+        let line = self.lines.get_mut(&id)?;
+        line.owner = Some(lane);
+        let (_, item) = line.waiting.pop_first()?;
+        self.owned.entry(lane).or_default().insert(id);
+        self.waiting -= 1;
+        self.running.insert(item.seq(), item.bytes());
+        Some(item)
+    }
+
+    /// It is done for good: acknowledged, stored for later, or somebody else's.
+    pub(crate) fn settled(&mut self, seq: i64) {
+        if let Some(bytes) = self.running.remove(&seq) {
+            self.bytes -= bytes;
+            if self.fetching {
+                self.ghosts.push(seq);
+            }
+        }
+    }
+
+    /// It ran in vain: back to where it was.
+    pub(crate) fn put_back(&mut self, item: T) {
+        if self.running.remove(&item.seq()).is_some() {
+            self.insert(item);
+        }
+    }
+
+    /// The lines of this lane are free again: everything it ran is committed or back in line.
+    pub(crate) fn release(&mut self, lane: Lane) {
+        for id in self.owned.remove(&lane).into_iter().flatten() {
+            if let Some(line) = self.lines.get_mut(&id) {
+                line.owner = None;
+                self.list(id);
+            }
+        }
+    }
+
+    /// It failed and may run again at `time`; its line waits.
+    pub(crate) fn postpone(&mut self, item: T, time: Instant) {
+        let id = item.line();
+        self.put_back(item);
+        self.unlist(id);
+        if let Some(line) = self.lines.get_mut(&id) {
+            line.not_before = Some(time);
+            self.list(id);
+        }
+    }
+
+    /// Lets those go on whose time has come. Returns when the next one's comes.
+    pub(crate) fn resume(&mut self, now: Instant) -> Option<Instant> {
+        while let Some(&(time, id)) = self.pausing.first() {
+            if time > now {
+                return Some(time);
+            }
+            self.unlist(id);
+            if let Some(line) = self.lines.get_mut(&id) {
+                line.not_before = None;
+                self.list(id);
+            }
+        }
+        None
+    }
+
+    /// Forgets what waits in the line of `key`: its head was stored for later, and what is behind must not pass it.
+    pub(crate) fn forget_line(&mut self, id: LineId) {
+        self.unlist(id);
+        if let Some(line) = self.lines.get_mut(&id) {
+            let forgotten = std::mem::take(&mut line.waiting);
+            self.waiting -= forgotten.len();
+            self.bytes -= forgotten.values().map(Planned::bytes).sum::<usize>();
+            self.list(id);
+        }
+    }
+
+    /// Forgets all that waits: what is in memory is no longer what is true. What runs finds out by itself.
+    pub(crate) fn forget_all(&mut self) {
+        let ids: Vec<LineId> = self.lines.keys().copied().collect();
+        for id in ids {
+            self.forget_line(id);
+        }
+    }
+
+    fn insert(&mut self, item: T) {
+        let id = item.line();
+        self.unlist(id);
+        let line = self.lines.entry(id).or_insert_with(|| Line {
+            waiting: BTreeMap::new(),
+            owner: None,
+            not_before: None,
+        });
+        line.waiting.insert(item.place(), item);
+        self.waiting += 1;
+        self.list(id);
+    }
+
+    fn head(&self, id: LineId) -> Option<Place> {
+        let line = self.lines.get(&id)?;
+        if line.not_before.is_some() {
+            return None;
+        }
+        line.waiting.first_key_value().map(|(place, _)| *place)
+    }
+
+    /// Takes a line out of the lists, before its head or owner changes.
+    fn unlist(&mut self, id: LineId) {
+        if let Some(line) = self.lines.get(&id) {
+            if let Some(time) = line.not_before {
+                self.pausing.remove(&(time, id));
+            }
+            if let Some((place, _)) = line.waiting.first_key_value() {
+                self.free.remove(&(*place, id));
+            }
+        }
+    }
+
+    /// Puts a line into the list it belongs to; an empty line that nobody owns goes.
+    fn list(&mut self, id: LineId) {
+        let Some(line) = self.lines.get(&id) else { return };
+        match (line.waiting.first_key_value(), line.owner, line.not_before) {
+            (None, None, _) => {
+                self.lines.remove(&id);
+            }
+            (Some(_), _, Some(time)) => {
+                self.pausing.insert((time, id));
+            }
+            (Some((place, _)), None, None) => {
+                self.free.insert((*place, id));
+            }
+            (None, Some(_), _) | (Some(_), Some(_), None) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

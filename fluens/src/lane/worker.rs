@@ -1,0 +1,348 @@
+//! A lane at work: takes deliveries one after the other, runs them in one transaction, and commits effects, outgoing
+//! messages and acknowledgements together. It ends when nothing is left for it; the dispatcher starts it again.
+
+use std::{
+    cmp::Reverse,
+    panic::AssertUnwindSafe,
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+use fluens_diesel::{Acked, Appended, Due, Held, Id, Settle, append_async};
+use futures_util::FutureExt;
+use tokio::sync::Mutex;
+
+use super::{Group, Lane, Place, Planned};
+use crate::{
+    Error, Failure, Result,
+    consumer::{Context, Delivery, Left},
+    inbox::Inbox,
+    message::{Envelope, Origin, Staged},
+    module::Module,
+    settle::{Blame, Next, after_failure, blame},
+};
+
+/// A consumer that is still running and has not asked for the connection does not keep those before it uncommitted
+/// for longer than this; and one that held the connection for longer runs alone next time.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// A delivery in the plan.
+#[derive(Clone)]
+pub(crate) struct InHand {
+    pub(crate) row: Due,
+    /// Runs that failed so far, stored or not.
+    pub(crate) failed: u32,
+    /// It shares no transaction with others.
+    pub(crate) alone: bool,
+}
+
+impl InHand {
+    pub(crate) fn new(row: Due) -> Self {
+        let failed = u32::try_from(row.attempt).unwrap_or(0);
+        InHand { row, failed, alone: failed > 0 }
+    }
+
+    fn acked(&self) -> Acked {
+        Acked { seq: self.row.seq, attempt: self.row.attempt }
+    }
+}
+
+impl Planned for InHand {
+    fn place(&self) -> Place {
+        (Reverse(self.row.priority), self.row.seq)
+    }
+    fn key(&self) -> Option<i64> {
+        self.row.key_hash
+    }
+    fn bytes(&self) -> usize {
+        self.row.payload.len() + self.row.envelope.len()
+    }
+}
+
+/// A delivery that ran well, in the open transaction.
+struct Ran {
+    item: InHand,
+    delivery: Arc<Delivery>,
+    staged: Vec<Staged>,
+}
+
+/// How a run ended.
+enum Ended {
+    Well(Ran),
+    Failed { failure: Failure, touched: bool },
+}
+
+/// One lane of one consumer.
+pub(crate) struct Worker<M: Module> {
+    pub(crate) lane: Lane,
+    pub(crate) inbox: Arc<Inbox<M>>,
+}
+
+impl<M: Module> Worker<M> {
+    pub(crate) async fn run(self) {
+        let group = Arc::new(Mutex::new(Group::new(self.inbox.db.clone())));
+        let mut ran: Vec<Ran> = Vec::new();
+        let mut since = Instant::now();
+        loop {
+            let next = self.inbox.take(self.lane);
+            let shares = next.as_ref().is_some_and(|item| !item.alone);
+            if !shares {
+                // The keys stay ours: the delivery just taken may be of one of them.
+                self.commit_while_running(&group, &mut ran).await;
+            }
+            let Some(item) = next else { break };
+            if ran.is_empty() {
+                since = Instant::now();
+            }
+            let alone = item.alone;
+            match self.one(&group, &mut ran, item.clone()).await {
+                Ended::Well(done) => ran.push(done),
+                Ended::Failed { failure, touched } => {
+                    self.fail(&group, &mut ran, item, failure, touched).await;
+                }
+            }
+            if alone || ran.len() >= self.inbox.group_size() || since.elapsed() >= PATIENCE {
+                self.commit(&group, &mut ran).await;
+            }
+        }
+        self.inbox.release(self.lane);
+    }
+
+    /// Runs one delivery.
+    async fn one(&self, group: &Arc<Mutex<Group<M>>>, ran: &mut Vec<Ran>, item: InHand) -> Ended {
+        let delivery = match self.delivery(&item) {
+            Ok(delivery) => Arc::new(delivery),
+            Err(failure) => return Ended::Failed { failure, touched: false },
+        };
+        let context = Context::new(group.clone(), delivery.clone());
+        let call = AssertUnwindSafe((self.inbox.consumer.call)(context)).catch_unwind();
+        match self.watched(call, group, ran).await {
+            Some(Ok((context, result))) => {
+                let Left { staged, held } = context.finish();
+                let mut open = group.lock().await;
+                self.inbox.note_held(held, PATIENCE);
+                match result {
+                    Ok(()) => {
+                        open.has_run();
+                        Ended::Well(Ran { item, delivery, staged })
+                    }
+                    Err(failure) => Ended::Failed { failure, touched: held.is_some() },
+                }
+            }
+            Some(Err(panic)) => {
+                let failure = Failure::from(format!("the consumer panicked: {}", panic_text(&*panic)));
+                Ended::Failed { failure, touched: group.lock().await.is_broken() }
+            }
+            None => {
+                let timeout = self.inbox.timeout.unwrap_or_default();
+                let failure = Failure::from(format!("the consumer ran longer than its timeout of {timeout:?}"));
+                Ended::Failed { failure, touched: group.lock().await.is_broken() }
+            }
+        }
+    }
+
+    /// Waits for a consumer; `None`: its time is up, and it is dropped. Meanwhile commits those before it, unless it
+    /// has asked for the connection.
+    async fn watched<T>(
+        &self,
+        call: impl Future<Output = T>,
+        group: &Arc<Mutex<Group<M>>>,
+        ran: &mut Vec<Ran>,
+    ) -> Option<T> {
+        let mut call = pin!(call);
+        // Most consumers of a group are done at once and need no timers.
+        if let Poll::Ready(done) = futures_util::poll!(&mut call) {
+            return Some(done);
+        }
+        let mut deadline = pin!(at_most(self.inbox.timeout));
+        let mut patience = pin!(tokio::time::sleep(PATIENCE));
+        let mut impatient = !ran.is_empty();
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut call => return Some(done),
+                () = &mut deadline => return None,
+                () = &mut patience, if impatient => {
+                    impatient = false;
+                    // Locked: the consumer has the connection, and with it the transaction.
+                    if let Ok(open) = group.try_lock() {
+                        drop(open);
+                        self.commit_while_running(group, ran).await;
+                    }
+                }
+            }
+        }
+    }
+
+    fn delivery(&self, item: &InHand) -> Result<Delivery> {
+        let envelope: Envelope = serde_json::from_slice(&item.row.envelope)
+            .map_err(|error| Failure::from(format!("the envelope does not decode: {error}")))?;
+        Ok(Delivery {
+            row: item.row.clone(),
+            envelope,
+            consumer: self.inbox.name.clone(),
+            attempt: item.failed + 1,
+            states: self.inbox.states.clone(),
+        })
+    }
+
+    /// Commits the group and frees its keys.
+    async fn commit(&self, group: &Arc<Mutex<Group<M>>>, ran: &mut Vec<Ran>) {
+        self.commit_while_running(group, ran).await;
+        self.inbox.release(self.lane);
+    }
+
+    /// Commits the group. Its keys stay with the lane: the delivery that runs meanwhile may be of one of them.
+    async fn commit_while_running(&self, group: &Arc<Mutex<Group<M>>>, ran: &mut Vec<Ran>) {
+        if ran.is_empty() {
+            return;
+        }
+        let mut open = group.lock().await;
+        let mut batch = std::mem::take(ran);
+        match self.settle(&mut open, &mut batch).await {
+            Ok(Some(appended)) => {
+                self.inbox.committed(batch.iter().map(|ran| &ran.item));
+                self.inbox.db.wakes.wake_all(&appended.wake);
+            }
+            Ok(None) => {
+                open.roll_back().await;
+                tracing::info!(consumer = %self.inbox.name, "another node settled these deliveries; fetching again");
+                self.inbox.lost(batch.iter().map(|ran| ran.item.row.seq));
+            }
+            Err(error) => {
+                open.roll_back().await;
+                drop(open);
+                self.not_committed(batch, error).await;
+            }
+        }
+    }
+
+    /// Outgoing messages, acknowledgements and COMMIT. `None`: somebody else settled some of these deliveries.
+    async fn settle(&self, group: &mut Group<M>, batch: &mut [Ran]) -> Result<Option<Appended>, Error> {
+        let db = self.inbox.db.clone();
+        let mut outgoing = Vec::new();
+        for ran in &mut *batch {
+            let origin = Origin { module: M::NAME, cause: Some(&ran.delivery.envelope) };
+            for staged in ran.staged.drain(..) {
+                outgoing.push(staged.into_row(origin)?);
+            }
+        }
+        let conn = group.conn().await?;
+        let appended = match outgoing.is_empty() {
+            true => Appended::default(),
+            false => append_async(conn, &db.tables, outgoing).await?,
+        };
+        let acks: Vec<Acked> = batch.iter().map(|ran| ran.item.acked()).collect();
+        // The fence: of two nodes that ran the same delivery exactly one deletes its row.
+        if M::Db::ack(conn, &db.tables, &acks).await? != acks.len() {
+            return Ok(None);
+        }
+        group.commit().await?;
+        Ok(Some(appended))
+    }
+
+    /// The group could not be committed. With several in it nobody is to blame: they run one by one. Alone, the
+    /// error is the delivery's own, unless the connection was lost; then what is true must be read again, for the
+    /// COMMIT may have happened.
+    async fn not_committed(&self, batch: Vec<Ran>, error: Error) {
+        self.inbox.shrink_group();
+        let shared = batch.len() > 1;
+        let failure = Failure::from(error);
+        if blame(&failure, false) == Blame::Nobody {
+            tracing::warn!(consumer = %self.inbox.name, error = %failure.chain(), "the connection was lost; fetching again");
+            return self.inbox.lost(batch.iter().map(|ran| ran.item.row.seq));
+        }
+        for Ran { mut item, .. } in batch {
+            item.alone = true;
+            match shared {
+                true => self.inbox.put_back(item),
+                false => return self.count(item, &failure).await,
+            }
+        }
+    }
+
+    /// A run failed. One that never touched the connection costs its neighbours nothing.
+    async fn fail(
+        &self,
+        group: &Arc<Mutex<Group<M>>>,
+        ran: &mut Vec<Ran>,
+        mut item: InHand,
+        failure: Failure,
+        touched: bool,
+    ) {
+        let shared = touched && !ran.is_empty();
+        let blame = blame(&failure, shared);
+        if touched {
+            group.lock().await.roll_back().await;
+            if shared {
+                self.inbox.shrink_group();
+            }
+            for Ran { item, .. } in ran.drain(..) {
+                self.inbox.put_back(item);
+            }
+        }
+        item.alone = true;
+        match blame {
+            Blame::Own => self.count(item, &failure).await,
+            Blame::Nobody if shared => self.inbox.put_back(item),
+            Blame::Nobody => self.inbox.postpone(item, PATIENCE * 10),
+        }
+        if ran.is_empty() {
+            self.inbox.release(self.lane);
+        }
+    }
+
+    /// The run counts: soon again in memory, or stored for later.
+    async fn count(&self, mut item: InHand, failure: &Failure) {
+        item.failed += 1;
+        item.alone = true;
+        let name = &self.inbox.name;
+        let error = failure.chain();
+        match after_failure(item.failed, dice()) {
+            Next::InMemory(after) => {
+                tracing::warn!(consumer = %name, attempt = item.failed, ?after, %error, "failed; runs again");
+                self.inbox.postpone(item, after);
+            }
+            Next::Stored(after) => {
+                tracing::error!(consumer = %name, attempt = item.failed, ?after, %error, "failed; stored for later");
+                let attempts = i32::try_from(item.failed).unwrap_or(i32::MAX);
+                let held = Held { row: item.acked(), attempts, after, error };
+                match self.store(&held).await {
+                    Ok(1) => self.inbox.stored(&item, after),
+                    Ok(_) => self.inbox.lost([item.row.seq]),
+                    Err(error) => {
+                        tracing::error!(consumer = %name, %error, "a failure could not be stored; kept in memory");
+                        self.inbox.postpone(item, after);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn store(&self, held: &Held) -> Result<usize, Error> {
+        let mut conn = self.inbox.db.writer().await?;
+        Ok(M::Db::hold(&mut conn, &self.inbox.db.tables, held).await?)
+    }
+}
+
+async fn at_most(timeout: Option<Duration>) {
+    match timeout {
+        Some(timeout) => tokio::time::sleep(timeout).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no text")
+}
+
+/// Spread is all that is wanted: the last byte of a fresh id is random.
+fn dice() -> u8 {
+    Id::new().0.as_bytes()[15]
+}

@@ -1,0 +1,71 @@
+#![doc = include_str!("lib.md")]
+
+// The map: modules stand in the order in which a message flows.
+
+mod message;
+
+mod module;
+
+mod publish;
+
+mod inbox;
+
+mod lane;
+
+mod consumer;
+
+mod settle;
+
+mod app;
+
+mod error;
+
+#[doc(hidden)]
+pub mod __private;
+
+pub use app::{App, Builder, Fault, Handle, Report, Runs, SendAsync, Tx};
+pub use consumer::{Context, Extract, MessageId, Meta, State};
+pub use error::{BoxError, Error, Failure, Result};
+pub use fluens_diesel::{Id, Ts};
+pub use fluens_macros::{app, consumer, message, module, payload, run};
+pub use message::{
+    Codec, Envelope, Json, Key, Message, Outbound, PartitionKey, Priority, Publishable, Receipt, Staged, message, stable_hash,
+};
+pub use module::{Conn, ConsumedBy, Main, Module, PublishedBy};
+pub use publish::{Connection, publish};
+pub use {diesel, diesel_async};
+
+/// SQLite: `use fluens::sqlite as db;`, then `db::Db` and `db::sql_types`.
+#[cfg(feature = "sqlite")]
+pub mod sqlite {
+    pub use fluens_diesel::sqlite::{Db, InPlace, sql_types};
+
+    /// The connection that consumers and transactions get.
+    pub type Conn = <Db as fluens_diesel::Connect>::Conn;
+}
+
+/// PostgreSQL: `use fluens::postgres as db;`, then `db::Db` and `db::sql_types`.
+#[cfg(feature = "postgres")]
+pub mod postgres {
+    pub use fluens_diesel::postgres::{Db, sql_types};
+
+    /// The connection that consumers and transactions get.
+    pub type Conn = <Db as fluens_diesel::Connect>::Conn;
+}
+
+/// What a program with messages and consumers names.
+pub mod prelude {
+    pub use uuid::Uuid;
+
+    pub use crate::{
+        Context, Failure, Handle, Id, Message, MessageId, Meta, Module, Priority, Result, State, consumer, message,
+        payload,
+    };
+}
+
+/// Diesel's prelude with the asynchronous `RunQueryDsl` in the place of the synchronous one: both by glob would be
+/// ambiguous.
+pub mod diesel_prelude {
+    pub use diesel::{self, prelude::*};
+    pub use diesel_async::{AsyncConnection, RunQueryDsl, SimpleAsyncConnection};
+}

@@ -1,0 +1,58 @@
+//! How a message becomes bytes and a message again.
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::error::BoxError;
+
+/// A codec for messages of type `M`. JSON is the default; another one is named by `#[message(codec = ..)]`.
+///
+/// ```
+/// use fluens::{Codec, Message, prelude::*};
+///
+/// /// `3;tea`
+/// struct Semicolons;
+///
+/// impl Codec<Reserve> for Semicolons {
+///     const CONTENT_TYPE: &'static str = "text/plain";
+///     fn encode(m: &Reserve) -> Result<Vec<u8>, fluens::BoxError> {
+///         Ok(format!("{};{}", m.pieces, m.article).into_bytes())
+///     }
+///     fn decode(bytes: &[u8]) -> Result<Reserve, fluens::BoxError> {
+///         let (pieces, article) = std::str::from_utf8(bytes)?.split_once(';').ok_or("no semicolon")?;
+///         Ok(Reserve { pieces: pieces.parse()?, article: article.into() })
+///     }
+/// }
+///
+/// #[message(codec = Semicolons)]
+/// struct Reserve { pieces: u32, article: String }
+///
+/// assert_eq!(Reserve { pieces: 3, article: "tea".into() }.encode().unwrap(), b"3;tea");
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a codec for `{M}`",
+    label = "not a codec",
+    note = "implement `fluens::Codec<{M}>` for `{Self}`"
+)]
+pub trait Codec<M> {
+    /// The MIME type of what [`encode`](Codec::encode) returns.
+    const CONTENT_TYPE: &'static str;
+    /// Message to bytes.
+    fn encode(message: &M) -> Result<Vec<u8>, BoxError>;
+    /// Bytes to message. An error here is final: the same bytes will not decode later either.
+    fn decode(bytes: &[u8]) -> Result<M, BoxError>;
+}
+
+/// The default codec. Unknown fields are ignored, so that a publisher may add fields before its consumers know them.
+pub struct Json;
+
+impl<M: Serialize + DeserializeOwned> Codec<M> for Json {
+    const CONTENT_TYPE: &'static str = "application/json";
+
+    fn encode(message: &M) -> Result<Vec<u8>, BoxError> {
+        Ok(serde_json::to_vec(message)?)
+    }
+
+    fn decode(bytes: &[u8]) -> Result<M, BoxError> {
+        Ok(serde_json::from_slice(bytes)?)
+    }
+}

@@ -1,0 +1,199 @@
+//! A message on its way into a transaction: encoded, with the options of this one publishing.
+
+use std::{collections::BTreeMap, marker::PhantomData, time::Duration};
+
+use chrono::{DateTime, Utc};
+use fluens_diesel::{Id, NewMessage};
+
+use super::{Envelope, Message, key};
+use crate::{Error, error::BoxError};
+
+/// A message with options: [`message`] makes one, `publish` takes it wherever it takes `&message`, and a consumer may
+/// return it.
+#[must_use = "a message with options goes into a `publish` call, or is returned by a consumer"]
+pub struct Outbound<M> {
+    staged: Staged,
+    of: PhantomData<fn() -> M>,
+}
+
+/// Gives a message options for this one publishing.
+///
+/// ```
+/// use fluens::prelude::*;
+/// use std::time::Duration;
+///
+/// #[message]
+/// struct Reminder { text: String }
+///
+/// # async fn f(app: &fluens::App<(fluens::Main, ())>) -> Result<(), fluens::Error> {
+/// let reminder = Reminder { text: "stand up".into() };
+/// app.publish(message(&reminder).header("tenant", "7").after(Duration::from_secs(60))).await?;
+/// # Ok(()) }
+/// ```
+pub fn message<M: Message>(message: &M) -> Outbound<M> {
+    Outbound { staged: Staged::new(message), of: PhantomData }
+}
+
+impl<M: Message> Outbound<M> {
+    /// A header of your own; consumers read it from [`Meta`](crate::Meta).
+    pub fn header(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.staged.headers.insert(key.into(), value.into());
+        self
+    }
+
+    /// An identity of your own. Published twice under one id, it is one message.
+    pub fn id(mut self, id: impl Into<Id>) -> Self {
+        self.staged.id = id.into();
+        self.staged.given_id = true;
+        self
+    }
+
+    /// What this message belongs to. By default that of the message being consumed, or the message's own id.
+    pub fn correlation(mut self, id: impl Into<Id>) -> Self {
+        self.staged.correlation = Some(id.into());
+        self
+    }
+
+    /// Not before `delay` has passed, by the database's clock.
+    pub fn after(mut self, delay: Duration) -> Self {
+        self.staged.delay = Some(delay);
+        self.staged.available_at = None;
+        self
+    }
+
+    /// Not before `time`.
+    pub fn at(mut self, time: DateTime<Utc>) -> Self {
+        self.staged.available_at = Some(time);
+        self.staged.delay = None;
+        self
+    }
+}
+
+/// One encoded message, waiting for the flush before its transaction's COMMIT. An encoding error waits here too, so
+/// that staging needs no `?`; the flush reports it and nothing commits.
+pub struct Staged {
+    pub(crate) id: Id,
+    given_id: bool,
+    name: &'static str,
+    aliases: &'static [&'static str],
+    version: u32,
+    content_type: &'static str,
+    ttl: Option<Duration>,
+    key: Option<super::Key>,
+    priority: super::Priority,
+    payload: Result<Vec<u8>, BoxError>,
+    headers: BTreeMap<String, String>,
+    correlation: Option<Id>,
+    delay: Option<Duration>,
+    available_at: Option<DateTime<Utc>>,
+}
+
+/// Where a message comes from: the module, and the message whose consumer published it.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin<'a> {
+    pub(crate) module: &'static str,
+    pub(crate) cause: Option<&'a Envelope>,
+}
+
+impl Staged {
+    pub(crate) fn new<M: Message>(message: &M) -> Self {
+        Staged {
+            id: Id::new(),
+            given_id: false,
+            name: M::NAME,
+            aliases: M::ALIASES,
+            version: M::VERSION,
+            content_type: M::CONTENT_TYPE,
+            ttl: M::TTL,
+            key: message.key(),
+            priority: message.priority(),
+            payload: message.encode(),
+            headers: BTreeMap::new(),
+            correlation: None,
+            delay: None,
+            available_at: None,
+        }
+    }
+
+    /// Neither a lock of its key nor a check of its id precedes the INSERT.
+    pub(crate) fn is_one_statement(&self) -> bool {
+        self.key.is_none() && !self.given_id
+    }
+
+    /// The row to store.
+    pub(crate) fn into_row(self, origin: Origin<'_>) -> Result<NewMessage, Error> {
+        let payload = self.payload.map_err(|source| Error::Encode { message: self.name, source })?;
+        let hash = self.key.as_ref().map(|key| key.hash);
+        let envelope = Envelope {
+            format: Envelope::FORMAT,
+            id: self.id,
+            correlation: self.correlation.or(origin.cause.map(|cause| cause.correlation)).unwrap_or(self.id),
+            causation: origin.cause.map(|cause| cause.id),
+            module: origin.module.to_owned(),
+            version: self.version,
+            content_type: self.content_type.to_owned(),
+            key: self.key.map(|key| key.text),
+            available_at: self.available_at,
+            headers: self.headers,
+        };
+        Ok(NewMessage {
+            id: self.id,
+            given_id: self.given_id,
+            names: std::iter::once(self.name).chain(self.aliases.iter().copied()).collect(),
+            version: i32::try_from(self.version).unwrap_or(i32::MAX),
+            // Without a key the id spreads the load.
+            slot: i16::try_from(key::slot(hash.unwrap_or_else(|| super::stable_hash(self.id.0.as_bytes()))))
+                .expect("fewer than 32768 slots"),
+            key_hash: hash.map(u64::cast_signed),
+            priority: self.priority.stored(),
+            delay_micros: self.delay.map(micros),
+            available_at: self.available_at.map(fluens_diesel::Ts),
+            ttl_micros: self.ttl.map(micros),
+            envelope: envelope.to_bytes(),
+            payload,
+        })
+    }
+}
+
+fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX / 4)
+}
+
+/// What `publish` takes: `&message`, or [`message(&m)`](message()) with options.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be published",
+    label = "neither `&message` nor `message(&m)` with options",
+    note = "publish takes a reference to a `#[message]`: `publish(&order)`"
+)]
+pub trait Publishable {
+    /// The type behind it.
+    type Message: Message;
+    /// Encodes it.
+    fn stage(self) -> Staged;
+}
+
+impl<M: Message> Publishable for &M {
+    type Message = M;
+    fn stage(self) -> Staged {
+        Staged::new(self)
+    }
+}
+
+impl<M: Message> Publishable for Outbound<M> {
+    type Message = M;
+    fn stage(self) -> Staged {
+        self.staged
+    }
+}
+
+/// What became of one publishing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Receipt {
+    /// The message's identity.
+    pub id: Id,
+    /// For how many consumers it was stored. Zero: nobody subscribes to it yet, and nobody will ever see it.
+    pub consumers: u32,
+    /// A message with this id, given by the caller, was published before: nothing was stored.
+    pub duplicate: bool,
+}

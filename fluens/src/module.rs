@@ -1,0 +1,235 @@
+//! A module: a name, a database, and the contract of what it publishes and consumes. `module!` writes the impls;
+//! types enforce the contract, and `run!` checks that the contracts fit together.
+
+use fluens_diesel::{Connect, Store};
+
+use crate::{
+    App, Handle,
+    app::Runs,
+    message::{Message, Publishable},
+    publish::Connection,
+};
+
+/// Ties consumers, database and configuration together. Declared by [`module!`](crate::module!).
+///
+/// ```
+/// use fluens::{Module, prelude::*, sqlite as db};
+///
+/// #[message] struct OrderPlaced { order: i64 }
+/// #[message] struct OrderShipped { order: i64 }
+///
+/// fluens::module! {
+///     /// Takes orders.
+///     pub Orders {
+///         db: db::Db,
+///         publishes: [OrderPlaced, external OrderShipped],
+///         consumes: [OrderPlaced],
+///     }
+/// }
+/// assert_eq!(Orders::NAME, "orders");
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a module",
+    label = "not a module",
+    note = "declare it: `fluens::module! {{ pub {Self} {{ db: fluens::sqlite::Db }} }}`"
+)]
+pub trait Module: Send + Sync + Sized + 'static {
+    /// The stable name: part of its consumers' names and of its configuration.
+    const NAME: &'static str;
+    /// The database.
+    type Db: Store;
+    /// What it says it publishes.
+    const PUBLISHES: &'static [Published];
+    /// The names of the messages it says it consumes.
+    const CONSUMES: &'static [&'static str];
+
+    /// Publishes inside a transaction of your own, on any Diesel connection, synchronous or asynchronous. Publish
+    /// last: from here to the COMMIT, other publishers of the same partition key wait.
+    ///
+    /// ```no_run
+    /// use fluens::{diesel_prelude::*, prelude::*};
+    /// # use fluens::sqlite as db;
+    /// # #[message] struct OrderPlaced { order: i64 }
+    /// # fluens::module! { Orders { db: db::Db, publishes: [external OrderPlaced] } }
+    /// fn place(conn: &mut diesel::SqliteConnection, order: i64) -> diesel::QueryResult<()> {
+    ///     conn.immediate_transaction(|conn| {
+    ///         // your own statements, then:
+    ///         Orders::publish(conn, &OrderPlaced { order })?;
+    ///         Ok(())
+    ///     })
+    /// }
+    /// ```
+    #[must_use = "on an asynchronous connection this is a future: `.await` it; on a synchronous one a result: `?` it"]
+    fn publish<C, Kind, P>(conn: &mut C, message: P) -> C::Published<'_>
+    where
+        C: Connection<Kind>,
+        P: Publishable<Message: PublishedBy<Self>>,
+    {
+        conn.publish_staged(Self::NAME, message.stage())
+    }
+
+    /// This module inside a running app.
+    fn of<L: Runs<Self, Index>, Index>(app: &App<L>) -> Handle<Self> {
+        app.handle()
+    }
+}
+
+/// The connection type of a module's database.
+pub type Conn<M> = <<M as Module>::Db as Connect>::Conn;
+
+/// The module of consumers that name none. It publishes and consumes everything, on the default database: SQLite, or
+/// PostgreSQL in a build that has only that feature.
+pub struct Main;
+
+impl Module for Main {
+    const NAME: &'static str = "main";
+    #[cfg(feature = "sqlite")]
+    type Db = crate::sqlite::Db;
+    #[cfg(all(feature = "postgres", not(feature = "sqlite")))]
+    type Db = crate::postgres::Db;
+    const PUBLISHES: &'static [Published] = &[];
+    const CONSUMES: &'static [&'static str] = &[];
+}
+
+/// `T` is in the `publishes` list of module `M`.
+#[diagnostic::on_unimplemented(
+    message = "module `{M}` does not say that it publishes `{Self}`",
+    label = "not in `publishes`",
+    note = "add `{Self}` to `publishes: [..]` where `module! {{ {M} {{ .. }} }}` stands"
+)]
+pub trait PublishedBy<M: Module>: Message {}
+impl<T: Message> PublishedBy<Main> for T {}
+
+/// `T` is in the `consumes` list of module `M`.
+#[diagnostic::on_unimplemented(
+    message = "module `{M}` does not say that it consumes `{Self}`",
+    label = "not in `consumes`",
+    note = "add `{Self}` to `consumes: [..]` where `module! {{ {M} {{ .. }} }}` stands"
+)]
+pub trait ConsumedBy<M: Module>: Message {}
+impl<T: Message> ConsumedBy<Main> for T {}
+
+/// One entry of a module's `publishes`.
+#[derive(Debug, Clone, Copy)]
+pub struct Published {
+    /// The message's name.
+    pub name: &'static str,
+    /// Consumed by another application.
+    pub external: bool,
+}
+
+impl Published {
+    /// The entry of message `M`.
+    pub const fn of<M: Message>(external: bool) -> Self {
+        Published { name: M::NAME, external }
+    }
+}
+
+/// A module's contract, as a value.
+#[derive(Debug, Clone, Copy)]
+pub struct Contract {
+    /// The module.
+    pub module: &'static str,
+    /// What it publishes.
+    pub publishes: &'static [Published],
+    /// What it consumes.
+    pub consumes: &'static [&'static str],
+}
+
+impl Contract {
+    /// The contract of module `M`.
+    pub const fn of<M: Module>() -> Self {
+        Contract { module: M::NAME, publishes: M::PUBLISHES, consumes: M::CONSUMES }
+    }
+}
+
+/// Fails to compile when a message is published and consumed by none of the modules.
+pub const fn check_contracts(modules: &[Contract]) {
+    if let Some((message, module)) = orphan(modules) {
+        let text = Text::new()
+            .push("module `")
+            .push(module)
+            .push("` publishes `")
+            .push(message)
+            .push("`, but none of the modules given here consumes it\nhelp: list it in `consumes` of the module that does, ")
+            .push("mark it `external` in `publishes`, or write `..` after the modules if others run elsewhere");
+        panic!("{}", text.as_str());
+    }
+}
+
+/// The first message that is published and that nobody consumes.
+const fn orphan(modules: &[Contract]) -> Option<(&'static str, &'static str)> {
+    let mut m = 0;
+    while m < modules.len() {
+        let mut p = 0;
+        while p < modules[m].publishes.len() {
+            let published = &modules[m].publishes[p];
+            if !published.external && !is_consumed(published.name, modules) {
+                return Some((published.name, modules[m].module));
+            }
+            p += 1;
+        }
+        m += 1;
+    }
+    None
+}
+
+const fn is_consumed(name: &str, modules: &[Contract]) -> bool {
+    let mut m = 0;
+    while m < modules.len() {
+        let mut c = 0;
+        while c < modules[m].consumes.len() {
+            if same(name, modules[m].consumes[c]) {
+                return true;
+            }
+            c += 1;
+        }
+        m += 1;
+    }
+    false
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+/// The text of a compile error, built while compiling: `format!` cannot be.
+struct Text {
+    bytes: [u8; 768],
+    len: usize,
+}
+
+impl Text {
+    const fn new() -> Self {
+        Text { bytes: [0; 768], len: 0 }
+    }
+
+    const fn push(mut self, text: &str) -> Self {
+        let text = text.as_bytes();
+        let mut i = 0;
+        while i < text.len() && self.len < self.bytes.len() {
+            self.bytes[self.len] = text[i];
+            self.len += 1;
+            i += 1;
+        }
+        self
+    }
+
+    const fn as_str(&self) -> &str {
+        match std::str::from_utf8(self.bytes.split_at(self.len).0) {
+            Ok(text) => text,
+            Err(_) => "a published message is consumed by nobody",
+        }
+    }
+}

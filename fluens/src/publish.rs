@@ -1,0 +1,121 @@
+//! A message and somebody's transaction come in; rows go out, in that transaction. The inbox of each subscribed
+//! consumer is next.
+
+use std::{
+    collections::HashMap,
+    sync::{LazyLock, RwLock},
+};
+
+use diesel::connection::LoadConnection;
+use diesel_async::AsyncConnection;
+use fluens_diesel::{Appended, Clock, Dialect, Tables, append_async, append_sync};
+use futures_util::future::BoxFuture;
+
+use crate::{
+    Error,
+    app::Settings,
+    inbox::published_elsewhere,
+    message::{Origin, Publishable, Receipt, Staged},
+    module::{Main, Module},
+};
+
+/// The kind of an asynchronous connection; inferred.
+pub struct Async;
+/// The kind of a synchronous connection; inferred.
+pub struct Sync;
+
+/// Any Diesel connection to SQLite or PostgreSQL, synchronous or asynchronous, pooled or not. Told apart by the
+/// backend it speaks, not by a list of types; the kind is inferred.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a Diesel connection",
+    label = "not a connection fluens can publish through",
+    note = "pass `&mut conn`, where `conn` is a Diesel or diesel-async connection to PostgreSQL or SQLite, pooled or not"
+)]
+pub trait Connection<Kind> {
+    /// A future of a [`Receipt`], or the receipt itself.
+    type Published<'a>
+    where
+        Self: 'a;
+
+    /// Stores one message for its consumers.
+    #[doc(hidden)]
+    fn publish_staged(&mut self, module: &'static str, staged: Staged) -> Self::Published<'_>;
+}
+
+impl<C: AsyncConnection<Backend: Dialect>> Connection<Async> for C {
+    // Boxed: as an `async fn` one mistake of the caller gave three errors.
+    type Published<'a>
+        = BoxFuture<'a, Result<Receipt, Error>>
+    where
+        Self: 'a;
+
+    fn publish_staged(&mut self, module: &'static str, staged: Staged) -> Self::Published<'_> {
+        Box::pin(async move {
+            let id = staged.id;
+            let row = staged.into_row(Origin { module, cause: None })?;
+            let appended = append_async(self, &tables_of(module), vec![row]).await?;
+            published_elsewhere();
+            Ok(receipt(id, &appended))
+        })
+    }
+}
+
+impl<C: LoadConnection<Backend: Dialect>> Connection<Sync> for C {
+    type Published<'a>
+        = Result<Receipt, Error>
+    where
+        Self: 'a;
+
+    fn publish_staged(&mut self, module: &'static str, staged: Staged) -> Self::Published<'_> {
+        let id = staged.id;
+        let row = staged.into_row(Origin { module, cause: None })?;
+        let appended = append_sync(self, &tables_of(module), vec![row])?;
+        published_elsewhere();
+        Ok(receipt(id, &appended))
+    }
+}
+
+/// Publishes inside a transaction of your own for the default module; for a module of yours it is
+/// [`Orders::publish`](Module::publish).
+///
+/// ```no_run
+/// use fluens::{diesel_prelude::*, prelude::*};
+///
+/// #[message] struct Paid { order: i64 }
+///
+/// async fn pay(conn: &mut fluens::sqlite::Conn, order: i64) -> Result<(), fluens::Error> {
+///     conn.immediate_transaction(async |conn| {
+///         // your own statements, then:
+///         fluens::publish(conn, &Paid { order }).await?;
+///         Ok(())
+///     })
+///     .await
+/// }
+/// ```
+#[must_use = "on an asynchronous connection this is a future: `.await` it; on a synchronous one a result: `?` it"]
+pub fn publish<C: Connection<Kind>, Kind, P: Publishable>(conn: &mut C, message: P) -> C::Published<'_> {
+    Main::publish(conn, message)
+}
+
+pub(crate) fn receipt(id: fluens_diesel::Id, appended: &Appended) -> Receipt {
+    let stored = appended.consumers.first().copied().flatten();
+    Receipt { id, consumers: stored.unwrap_or(0), duplicate: stored.is_none() }
+}
+
+/// Where each module's tables are. An app that runs in this process has said so; a process that only publishes is
+/// configured by file and environment alone.
+static TABLES: LazyLock<RwLock<HashMap<&'static str, Tables>>> = LazyLock::new(RwLock::default);
+
+pub(crate) fn remember_tables(module: &'static str, tables: Tables) {
+    TABLES.write().unwrap_or_else(|e| e.into_inner()).insert(module, tables);
+}
+
+fn tables_of(module: &'static str) -> Tables {
+    if let Some(tables) = TABLES.read().unwrap_or_else(|e| e.into_inner()).get(module) {
+        return tables.clone();
+    }
+    let schema = Settings::of_the_process().schema_of(module).map(str::to_owned);
+    let tables = Tables::new(schema.as_deref(), Clock::Database);
+    remember_tables(module, tables.clone());
+    tables
+}

@@ -1,0 +1,11 @@
+use fluens::prelude::*;
+
+#[message]
+struct Ping;
+
+#[consumer(lanes = "8")]
+async fn on_ping(_ping: Ping) -> Result {
+    Ok(())
+}
+
+fn main() {}

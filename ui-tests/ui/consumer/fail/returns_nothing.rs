@@ -1,0 +1,9 @@
+use fluens::prelude::*;
+
+#[message]
+struct Ping;
+
+#[consumer]
+async fn on_ping(_ping: Ping) {}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use fluens::prelude::*;
+
+#[message]
+struct Ping;
+
+#[consumer]
+struct OnPing;
+
+fn main() {}

@@ -1,0 +1,13 @@
+use fluens::prelude::*;
+
+#[message]
+struct Ping;
+
+struct Plain;
+
+#[consumer]
+async fn on_plain(_plain: Plain) -> Result {
+    Ok(())
+}
+
+fn main() {}

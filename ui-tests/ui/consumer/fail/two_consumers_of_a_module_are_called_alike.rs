@@ -1,0 +1,20 @@
+use fluens::prelude::*;
+
+#[message]
+struct Ping;
+
+mod net {
+    use fluens::prelude::*;
+
+    #[consumer]
+    async fn on_ping(_ping: super::Ping) -> Result {
+        Ok(())
+    }
+}
+
+#[consumer]
+async fn on_ping(_ping: Ping) -> Result {
+    Ok(())
+}
+
+fn main() {}

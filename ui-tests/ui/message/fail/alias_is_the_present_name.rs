@@ -1,0 +1,6 @@
+use fluens::prelude::*;
+
+#[message(name = "orders.placed", alias = "orders.placed")]
+struct OrderPlaced;
+
+fn main() {}

@@ -1,0 +1,6 @@
+use fluens::prelude::*;
+
+#[message]
+struct Grüße;
+
+fn main() {}

@@ -1,0 +1,6 @@
+use fluens::prelude::*;
+
+#[message(partition = customer)]
+struct OrderPlaced(i64);
+
+fn main() {}

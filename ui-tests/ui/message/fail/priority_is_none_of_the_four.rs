@@ -1,0 +1,6 @@
+use fluens::prelude::*;
+
+#[message(priority = Hihg)]
+struct OrderPlaced;
+
+fn main() {}

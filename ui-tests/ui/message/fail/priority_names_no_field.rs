@@ -1,0 +1,6 @@
+use fluens::prelude::*;
+
+#[message(priority = urgent)]
+struct OrderPlaced { urgency: Priority }
+
+fn main() {}

@@ -1,0 +1,6 @@
+use fluens::prelude::*;
+
+#[message]
+fn order_placed() {}
+
+fn main() {}

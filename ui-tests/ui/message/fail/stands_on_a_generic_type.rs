@@ -1,0 +1,6 @@
+use fluens::prelude::*;
+
+#[message]
+struct Changed<T> { before: T, after: T }
+
+fn main() {}

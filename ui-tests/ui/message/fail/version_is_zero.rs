@@ -1,0 +1,6 @@
+use fluens::prelude::*;
+
+#[message(version = 0)]
+struct OrderPlaced;
+
+fn main() {}

@@ -1,0 +1,8 @@
+use fluens::prelude::*;
+
+#[message]
+struct Ping;
+
+fluens::module! { Net { db: fluens::sqlite::Db, db: fluens::sqlite::Db } }
+
+fn main() {}

@@ -1,0 +1,12 @@
+use fluens::prelude::*;
+
+#[message]
+struct Ping;
+
+fluens::module! { Net { db: fluens::sqlite::Db, publishes: [Ping] } }
+fluens::module! { Web { db: fluens::sqlite::Db, consumes: [Ping] } }
+
+fluens::run!(Web, async |app| {
+    app.publish(&Ping).await?;
+    Ok(())
+});
