@@ -19,6 +19,7 @@ pub use rows::{Acked, Appended, Due, Held, Look, NewMessage, Registration, Schem
 pub use settings::{DatabaseSettings, redacted};
 pub use sql::{Clock, Fetch, OwnedClock, Tables, append_async, append_sync};
 pub use store::{
-    Connect, Dialect, Inbox, Migration, OpenError, Registry, SCHEMA_VERSION, Schema, Settle, Store, StoreError,
+    Connect, Dialect, Inbox, Migration, OpenError, Registry, SCHEMA_VERSION, Schema, Settle, Store,
+    StoreError,
 };
 pub use types::{Id, Ts};

@@ -148,7 +148,7 @@ pub fn module(input: TokenStream) -> TokenStream {
 /// fluens::run!(Orders, ..);
 /// // With what its consumers take as `State<Mailer>`.
 /// fluens::run!(Orders, |app| app.state(Mailer::new()));
-/// // With work of your own; the app stops when it is done.
+/// // With work of your own; once all of its messages are consumed, the app stops.
 /// fluens::run!(async |app| { app.publish(&Greeting { name: "world".into() }).await?; Ok(()) });
 /// ```
 ///

@@ -6,8 +6,8 @@ pub use {inventory, serde, serde_json};
 pub use crate::{
     app::{Builder, serve, setup, work},
     consumer::{
-        ConsumerDescriptor, ConsumerOptions, Context, Delivery, Extract, Identity, Incoming, Outcome, Outgoing,
-        Requirement, Taken, TypedConsumer, stage_returned, taken,
+        ConsumerDescriptor, ConsumerOptions, Context, Delivery, Extract, Identity, Incoming, Outcome,
+        Outgoing, Requirement, Taken, TypedConsumer, stage_returned, taken,
     },
     error::{BoxError, Failure, Result},
     message::{Codec, Json, Key, Message, MessageDescriptor, PartitionKey, Priority},
@@ -19,7 +19,8 @@ pub fn undecodable(error: BoxError) -> Failure {
     Failure::from(format!("the payload does not decode: {error}"))
 }
 
-/// The future of a consumer moves between threads.
-pub const fn must_be_send<F: Send>(future: F) -> F {
+/// The future of a consumer moves between threads. What comes out is `Send` whatever was given, so that one mistake
+/// gives one error.
+pub fn must_be_send<F: Future + Send>(future: F) -> impl Future<Output = F::Output> + Send {
     future
 }

@@ -45,7 +45,9 @@ pub enum Error {
     #[error("the transaction was given up after an earlier error")]
     TransactionLost,
     /// The app did not stop within its drain time.
-    #[error("{running} consumers were still running after {drain:?} and were stopped; their messages are kept")]
+    #[error(
+        "{running} consumers were still running after {drain:?} and were stopped; their messages are kept"
+    )]
     NotDrained {
         /// How many consumers were cut off.
         running: usize,

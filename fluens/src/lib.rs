@@ -26,10 +26,13 @@ pub mod __private;
 pub use app::{App, Builder, Fault, Handle, Report, Runs, SendAsync, Tx};
 pub use consumer::{Context, Extract, MessageId, Meta, State};
 pub use error::{BoxError, Error, Failure, Result};
+#[doc(hidden)]
+pub use fluens_diesel::OwnedClock;
 pub use fluens_diesel::{Id, Ts};
 pub use fluens_macros::{app, consumer, message, module, payload, run};
 pub use message::{
-    Codec, Envelope, Json, Key, Message, Outbound, PartitionKey, Priority, Publishable, Receipt, Staged, message, stable_hash,
+    Codec, Envelope, Json, Key, Message, Outbound, PartitionKey, Priority, Publishable, Receipt, Staged,
+    message, stable_hash,
 };
 pub use module::{Conn, ConsumedBy, Main, Module, PublishedBy};
 pub use publish::{Connection, publish};
@@ -58,8 +61,8 @@ pub mod prelude {
     pub use uuid::Uuid;
 
     pub use crate::{
-        Context, Failure, Handle, Id, Message, MessageId, Meta, Module, Priority, Result, State, consumer, message,
-        payload,
+        Context, Failure, Handle, Id, Message, MessageId, Meta, Module, Priority, Result, State, consumer,
+        message, payload,
     };
 }
 

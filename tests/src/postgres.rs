@@ -1,9 +1,10 @@
-//! A private PostgreSQL server for tests: in comes nothing but the installed binaries, out goes the address of an
-//! empty database.
+//! A private PostgreSQL server for tests: in comes nothing but the installed binaries, out goes the address
+//! of an empty database.
 //!
-//! Nobody has to set up or clean up anything. The server listens on a free port of 127.0.0.1 only, keeps all its
-//! files in a fresh temporary directory, and is gone together with that directory when the process that started it
-//! ends, in whatever way (the `watchdog` sees to that). A server that the machine runs anyway is never touched.
+//! Nobody has to set up or clean up anything. The server listens on a free port of 127.0.0.1 only, keeps all
+//! its files in a fresh temporary directory, and is gone together with that directory when the process that
+//! started it ends, in whatever way (the `watchdog` sees to that). A server that the machine runs anyway is
+//! never touched.
 //!
 //! ```no_run
 //! use fluens_tests::postgres::Cluster;
@@ -40,8 +41,9 @@ pub struct Cluster {
 impl Cluster {
     /// The cluster that all tests of this process share, started by the first one that asks.
     ///
-    /// `None` when this machine has no PostgreSQL server: say then what is left out. With `FLUENS_REQUIRE_POSTGRES=1`
-    /// that is a panic instead, so that a run that promises to test everything cannot leave anything out.
+    /// `None` when this machine has no PostgreSQL server: say then what is left out. With
+    /// `FLUENS_REQUIRE_POSTGRES=1` that is a panic instead, so that a run that promises to test everything
+    /// cannot leave anything out.
     ///
     /// # Panics
     ///
@@ -85,14 +87,14 @@ impl Cluster {
         self.url(&name)
     }
 
-    /// running -> crashed -> recovered and running, on the same port. Every connection breaks; what was committed
-    /// stays.
+    /// running -> crashed -> recovered and running, on the same port. Every connection breaks; what was
+    /// committed stays.
     pub fn restart_immediately(&self) {
         self.stop();
         self.start_again();
     }
 
-    /// running -> stopped, as by a crash: nothing is tidied up and no client is told. Already stopped: nothing happens.
+    /// running -> stopped, as by a crash: nothing is flushed or tidied up. Already stopped: nothing happens.
     pub fn stop(&self) {
         let mut server = self.server();
         if let Some(child) = server.take() {

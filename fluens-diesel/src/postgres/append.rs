@@ -138,7 +138,9 @@ mod tests {
     fn few_keys_are_locked_one_by_one_many_by_stripe() {
         let tables = Tables::default();
         assert!(key_locks(&tables, std::iter::empty()).is_none());
-        let Some(Lock::Keys(few)) = key_locks(&tables, [7, -1, 7, 71].into_iter()) else { panic!("few keys") };
+        let Some(Lock::Keys(few)) = key_locks(&tables, [7, -1, 7, 71].into_iter()) else {
+            panic!("few keys")
+        };
         assert_eq!((few.keys.0, few.stripes.0), (vec![-1, 7, 71], vec![7, 63]));
         let Some(Lock::Stripes(many)) = key_locks(&tables, 0..20_000) else { panic!("many keys") };
         assert_eq!(many.stripes.0, (0..64).collect::<Vec<_>>());

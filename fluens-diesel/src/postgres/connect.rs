@@ -14,7 +14,8 @@ use tokio_postgres::NoTls;
 use super::{Manager, tls};
 use crate::{DatabaseSettings, OpenError, StoreError, redacted};
 
-const EXAMPLE: &str = "`postgres://user:password@host:5432/name`, with `?sslmode=verify-full` for checked TLS";
+const EXAMPLE: &str =
+    "`postgres://user:password@host:5432/name`, with `?sslmode=verify-full` for checked TLS";
 
 /// The connections of one PostgreSQL database.
 #[derive(Clone)]
@@ -31,7 +32,9 @@ impl Pool {
         }
         let target = tls::Target::of_url(url).map_err(|reason| unreachable(url, reason))?;
         // One connection by hand first: the pool would hide why it fails.
-        establish(&target, settings.statement_cache).await.map_err(|error| unreachable(url, error.to_string()))?;
+        establish(&target, settings.statement_cache)
+            .await
+            .map_err(|error| unreachable(url, error.to_string()))?;
         let pool = |size| {
             let mut config = ManagerConfig::default();
             // Fast: a query before every use would cost a round trip; a dead connection fails its first statement
@@ -52,11 +55,15 @@ impl Pool {
         Ok(Pool { writers: pool(settings.connections), readers: pool(2) })
     }
 
-    pub(super) async fn writer(&self) -> Result<bb8::PooledConnection<'static, AsyncPgConnection>, StoreError> {
+    pub(super) async fn writer(
+        &self,
+    ) -> Result<bb8::PooledConnection<'static, AsyncPgConnection>, StoreError> {
         self.writers.get_owned().await.map_err(|error| StoreError::Unavailable(error.into()))
     }
 
-    pub(super) async fn reader(&self) -> Result<bb8::PooledConnection<'static, AsyncPgConnection>, StoreError> {
+    pub(super) async fn reader(
+        &self,
+    ) -> Result<bb8::PooledConnection<'static, AsyncPgConnection>, StoreError> {
         self.readers.get_owned().await.map_err(|error| StoreError::Unavailable(error.into()))
     }
 }
@@ -91,6 +98,7 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
 }
 
 fn unreachable(url: &str, reason: String) -> OpenError {
-    let help = "check host, port, database, user and password, `sslmode`, and that the server runs".to_owned();
+    let help =
+        "check host, port, database, user and password, `sslmode`, and that the server runs".to_owned();
     OpenError::Unreachable { url: redacted(url), reason, help }
 }

@@ -124,7 +124,8 @@ impl ServerCertVerifier for Lenient {
         match chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
             // `verify-ca` trusts the chain whatever the name.
             Err(rustls::Error::InvalidCertificate(
-                rustls::CertificateError::NotValidForName | rustls::CertificateError::NotValidForNameContext { .. },
+                rustls::CertificateError::NotValidForName
+                | rustls::CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),
             verdict => verdict,
         }

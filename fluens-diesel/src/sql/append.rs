@@ -68,9 +68,7 @@ where
 }
 
 /// Not an `async fn`: a row must not live across an await, it need not be `Send`.
-fn read<'a, DB: Dialect, R: diesel::row::Row<'a, DB>>(
-    row: R,
-) -> std::future::Ready<QueryResult<(i32, Id)>> {
+fn read<'a, DB: Dialect, R: diesel::row::Row<'a, DB>>(row: R) -> std::future::Ready<QueryResult<(i32, Id)>> {
     std::future::ready(DB::appended(&row))
 }
 

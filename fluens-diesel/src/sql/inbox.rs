@@ -167,7 +167,8 @@ statement! {
 impl FetchReady {
     /// Every priority, the highest first, with every slot.
     pub(crate) fn new(tables: &crate::Tables, fetch: &Fetch) -> Self {
-        let pairs = (0_i16..=3).rev().flat_map(|priority| fetch.slots.iter().map(move |slot| (priority, *slot)));
+        let pairs =
+            (0_i16..=3).rev().flat_map(|priority| fetch.slots.iter().map(move |slot| (priority, *slot)));
         let (priorities, slots) = pairs.unzip::<_, _, Vec<_>, Vec<_>>();
         FetchReady {
             tables: tables.clone(),

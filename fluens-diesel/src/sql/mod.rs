@@ -21,8 +21,8 @@ use std::{
     time::Duration,
 };
 
-pub use append::{append_async, append_sync};
 pub(crate) use append::Seen;
+pub use append::{append_async, append_sync};
 pub(crate) use bind::List;
 pub use inbox::Fetch;
 pub(crate) use stamp::prelude as stamp_prelude;

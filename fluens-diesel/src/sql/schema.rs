@@ -48,5 +48,7 @@ pub(crate) fn filled(tables: &Tables, template: &str) -> String {
 
 /// The migrations of one dialect.
 pub(crate) fn migrations(tables: &Tables, all: &[(i32, &'static str, &str)]) -> Vec<Migration> {
-    all.iter().map(|(version, name, sql)| Migration { version: *version, name, sql: filled(tables, sql) }).collect()
+    all.iter()
+        .map(|(version, name, sql)| Migration { version: *version, name, sql: filled(tables, sql) })
+        .collect()
 }

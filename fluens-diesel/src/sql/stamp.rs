@@ -7,7 +7,11 @@
 macro_rules! stamp {
     ($store:ty, $migrations:expr) => {
         impl $crate::Inbox for $store {
-            async fn look(conn: &mut Self::Conn, tables: &Tables, consumers: &[i32]) -> QueryResult<Vec<Look>> {
+            async fn look(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                consumers: &[i32],
+            ) -> QueryResult<Vec<Look>> {
                 let look = LookAt { tables: tables.clone(), consumers: consumers.iter().copied().collect() };
                 Ok(look.load(conn).await?.into_iter().map(inbox::look).collect())
             }
@@ -17,7 +21,11 @@ macro_rules! stamp {
                 Ok(rows.into_iter().map(inbox::due).collect())
             }
 
-            async fn fetch_held(conn: &mut Self::Conn, tables: &Tables, fetch: &Fetch) -> QueryResult<Vec<Due>> {
+            async fn fetch_held(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                fetch: &Fetch,
+            ) -> QueryResult<Vec<Due>> {
                 let held = FetchHeld {
                     tables: tables.clone(),
                     consumer: fetch.consumer,
@@ -41,7 +49,8 @@ macro_rules! stamp {
                         Requeue { tables: tables.clone(), seqs: seqs.clone() }.execute(conn).await?;
                         RemoveScheduled { tables: tables.clone(), seqs }.execute(conn).await?;
                     }
-                    let released = Release { tables: tables.clone(), consumer, limit: LIMIT }.execute(conn).await?;
+                    let released =
+                        Release { tables: tables.clone(), consumer, limit: LIMIT }.execute(conn).await?;
                     Ok(due.len() + released)
                 })
                 .await
@@ -94,13 +103,16 @@ macro_rules! stamp {
                         let consumer = match registry::chosen(&wanted.names, &known) {
                             Some(id) => id,
                             None => {
-                                let new = NewConsumer { tables: tables.clone(), module: wanted.module.clone() };
+                                let new =
+                                    NewConsumer { tables: tables.clone(), module: wanted.module.clone() };
                                 new.get_result::<(i32,)>(conn).await?.0
                             }
                         };
                         NameConsumer { tables: tables.clone(), names, consumer }.execute(conn).await?;
                         for merged in registry::others(consumer, &known) {
-                            MoveRows { tables: tables.clone(), from: merged, to: consumer }.execute(conn).await?;
+                            MoveRows { tables: tables.clone(), from: merged, to: consumer }
+                                .execute(conn)
+                                .await?;
                             Unsubscribe { tables: tables.clone(), consumer: merged }.execute(conn).await?;
                             RemoveConsumer { tables: tables.clone(), consumer: merged }.execute(conn).await?;
                         }
@@ -149,7 +161,9 @@ macro_rules! stamp {
                         }
                         let (version, min_compatible) = (SCHEMA_VERSION, MIN_COMPATIBLE);
                         ClearVersion { tables: tables.clone() }.execute(conn).await?;
-                        WriteVersion { tables: tables.clone(), version, min_compatible }.execute(conn).await?;
+                        WriteVersion { tables: tables.clone(), version, min_compatible }
+                            .execute(conn)
+                            .await?;
                         Ok(Some(SchemaVersion { version, min_compatible }))
                     });
                     match applied.await? {
@@ -173,12 +187,10 @@ pub(crate) mod prelude {
     pub(crate) use crate::{
         Acked, Due, Fetch, Held, Look, Migration, Registration, SCHEMA_VERSION, SchemaVersion, Tables,
         sql::{
-            inbox::{
-                self, DueScheduled, FetchHeld, FetchReady, LookAt, Release, RemoveScheduled, Requeue,
-            },
+            inbox::{self, DueScheduled, FetchHeld, FetchReady, LookAt, Release, RemoveScheduled, Requeue},
             registry::{
-                self, IdsOfNames, LockRegistry, MoveRows, NameConsumer, NewConsumer, RemoveConsumer, Subscribe,
-                Unsubscribe,
+                self, IdsOfNames, LockRegistry, MoveRows, NameConsumer, NewConsumer, RemoveConsumer,
+                Subscribe, Unsubscribe,
             },
             schema::{self, BOOKKEEPING, ClearVersion, HasSchema, ReadVersion, WriteVersion},
             settle::{Ack, Expire, Hold, SetAside},

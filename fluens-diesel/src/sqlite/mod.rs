@@ -61,7 +61,8 @@ impl Connect for Db {
     async fn begin(conn: &mut Self::Conn) -> QueryResult<()> {
         // IMMEDIATE: a deferred transaction that reads before it writes fails when somebody wrote in between,
         // whatever the busy timeout.
-        conn.spawn_blocking(|conn| AnsiTransactionManager::begin_transaction_sql(conn, "BEGIN IMMEDIATE")).await
+        conn.spawn_blocking(|conn| AnsiTransactionManager::begin_transaction_sql(conn, "BEGIN IMMEDIATE"))
+            .await
     }
 
     async fn give_up_locks_quickly(_: &mut Self::Conn) -> QueryResult<()> {
@@ -69,7 +70,8 @@ impl Connect for Db {
     }
 }
 
-const MIGRATIONS: [(i32, &str, &str); 1] = [(1, "inbox", include_str!("../migrations/sqlite/0001_inbox.sql"))];
+const MIGRATIONS: [(i32, &str, &str); 1] =
+    [(1, "inbox", include_str!("../migrations/sqlite/0001_inbox.sql"))];
 
 #[allow(clippy::unused_async)] // as on PostgreSQL
 impl Db {

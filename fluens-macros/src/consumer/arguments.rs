@@ -8,9 +8,6 @@ use syn::{FnArg, GenericArgument, PathArguments, PathSegment, Signature, Type, T
 use super::model::{Arguments, Context};
 use crate::diagnostics::Errors;
 
-/// Recognised by name where the message should stand: two errors about types would say less.
-const EXTRACTORS: [&str; 3] = ["State", "Meta", "MessageId"];
-
 /// What an argument's type shows about its part, right or wrong.
 enum Part<'a> {
     Value(&'a Type),
@@ -76,8 +73,9 @@ fn message<'a>(ty: &'a Type, errors: &mut Errors) -> Option<&'a Type> {
         return None;
     }
     let Part::Value(ty) = part(ty, errors)? else { return None };
-    if last_segment(ty).is_some_and(|segment| EXTRACTORS.iter().any(|name| segment.ident == name)) {
-        errors.push(ty, "the message comes first, then what is taken from the app or the delivery");
+    // A message may be called `State`, but it has no type arguments: it cannot be generic.
+    if last_segment(ty).is_some_and(|segment| segment.ident == "State" && type_argument(segment).is_some()) {
+        errors.push(ty, "the message comes first, then `State<T>`, `Meta` or `MessageId`");
         return None;
     }
     Some(ty)

@@ -32,7 +32,9 @@ pub(super) fn app(model: &Model<'_>) -> TokenStream {
 
 fn builder(model: &Model<'_>) -> TokenStream {
     let modules = modules(model);
-    let builder = quote!(::fluens::__private::Builder::new() #(.module::<#modules>())*);
+    // The `..` of the contracts is also a word to the start-up checks.
+    let elsewhere = (!model.check).then(|| quote!(.others_run_elsewhere()));
+    let builder = quote!(::fluens::__private::Builder::new() #(.module::<#modules>())* #elsewhere);
     match model.setup {
         Some(setup) => quote!(::fluens::__private::setup(#builder, #setup)),
         None => builder,

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, marker::PhantomData, time::Duration};
 
+use fluens_diesel::{Clock, OwnedClock};
+
 use super::{
     App, Fault, Report, Settings, checks,
     part::{ModulePart, Opened, Part},
@@ -21,6 +23,7 @@ pub struct Builder<L> {
     states: States,
     code: BTreeMap<String, String>,
     others_run_elsewhere: bool,
+    clock: Clock,
     of: PhantomData<fn() -> L>,
 }
 
@@ -34,6 +37,7 @@ impl Builder<()> {
             states: States::default(),
             code: BTreeMap::new(),
             others_run_elsewhere: false,
+            clock: Clock::Database,
             of: PhantomData,
         }
     }
@@ -50,8 +54,8 @@ impl<L> Builder<L> {
     #[doc(hidden)]
     pub fn module<M: Module>(mut self) -> Builder<(M, L)> {
         self.parts.push(Box::new(ModulePart::<M>::default()));
-        let Builder { parts, states, code, others_run_elsewhere, of: _ } = self;
-        Builder { parts, states, code, others_run_elsewhere, of: PhantomData }
+        let Builder { parts, states, code, others_run_elsewhere, clock, of: _ } = self;
+        Builder { parts, states, code, others_run_elsewhere, clock, of: PhantomData }
     }
 
     /// The `..` of `run!` and `app!`: consumers of other modules that are linked in run in another process.
@@ -112,6 +116,13 @@ impl<L> Builder<L> {
         self.set("migrate", on.to_string())
     }
 
+    /// A clock that the test owns decides what is due, in the place of the database's.
+    #[doc(hidden)]
+    pub fn clock(mut self, clock: &OwnedClock) -> Self {
+        self.clock = Clock::Owned(clock.clone());
+        self
+    }
+
     fn set(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.code.insert(key.into(), value.into());
         self
@@ -163,7 +174,9 @@ impl<L> Builder<L> {
     }
 
     pub(super) fn settings(&self) -> (Settings, Vec<Fault>) {
-        Settings::load(&self.code)
+        let (mut settings, faults) = Settings::load(&self.code);
+        settings.clock = self.clock.clone();
+        (settings, faults)
     }
 
     fn contracts(&self) -> Vec<Contract> {
@@ -193,8 +206,13 @@ impl<L> Builder<L> {
             .collect();
         let fault = |crossing: super::routes::Crossing| {
             let super::routes::Crossing { message, from, to } = crossing;
-            let what = format!("`{message}` is published by `{from}` and consumed by `{to}`, which is on another database");
-            Fault::new(what, "put both modules on one database: messages are not carried between databases yet")
+            let what = format!(
+                "`{message}` is published by `{from}` and consumed by `{to}`, which is on another database"
+            );
+            Fault::new(
+                what,
+                "put both modules on one database: messages are not carried between databases yet",
+            )
         };
         crossings(&settled).into_iter().map(fault).collect()
     }

@@ -25,14 +25,22 @@ pub(super) fn faults(modules: &[Contract], others_run_elsewhere: bool, states: &
     for consumer in consumers {
         let (name, at) = (consumer.name(), consumer.identity.at);
         if modules.iter().any(|module| module.module == consumer.module) {
-            for missing in consumer.requirements.iter().filter_map(|needs| needs()).filter(|r| !states.has(*r)) {
-                let what = format!("consumer `{name}` ({at}) takes `State<{}>`, but the app has none", missing.type_name);
+            for missing in
+                consumer.requirements.iter().filter_map(|needs| needs()).filter(|r| !states.has(*r))
+            {
+                let what = format!(
+                    "consumer `{name}` ({at}) takes `State<{}>`, but the app has none",
+                    missing.type_name
+                );
                 faults.push(Fault::new(what, "give it one: `|app| app.state(..)`"));
             }
         } else if !others_run_elsewhere {
             let module = consumer.module;
             let what = format!("consumer `{name}` ({at}) belongs to module `{module}`, which is not run");
-            faults.push(Fault::new(what, "name that module in `run!` or `app!`, or write `..` after the modules if it runs elsewhere"));
+            faults.push(Fault::new(
+                what,
+                "name that module in `run!` or `app!`, or write `..` after the modules if it runs elsewhere",
+            ));
         }
     }
     faults.dedup();
@@ -90,7 +98,10 @@ mod tests {
         let text: Vec<&str> = faults.iter().map(|fault| fault.what.as_str()).collect();
         assert_eq!(
             text,
-            ["two messages are called `a` (version 1): x.rs:1 and y.rs:2", "message name `b; --` (z.rs:3) is not plain"]
+            [
+                "two messages are called `a` (version 1): x.rs:1 and y.rs:2",
+                "message name `b; --` (z.rs:3) is not plain"
+            ]
         );
     }
 }

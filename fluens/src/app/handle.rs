@@ -85,7 +85,10 @@ impl<M: Module> Handle<M> {
     }
 
     /// Publishes many messages in one transaction, in this order.
-    pub fn publish_all<P>(&self, messages: impl IntoIterator<Item = P>) -> BoxFuture<'static, Result<Vec<Receipt>, Error>>
+    pub fn publish_all<P>(
+        &self,
+        messages: impl IntoIterator<Item = P>,
+    ) -> BoxFuture<'static, Result<Vec<Receipt>, Error>>
     where
         P: Publishable<Message: PublishedBy<M>>,
     {

@@ -90,7 +90,8 @@ pub(super) async fn stop_signal() {
 
 fn trace_to_stderr(filter: &str) {
     use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
-    let filter = std::env::var("RUST_LOG").ok().and_then(|filter| filter.parse().ok()).or(filter.parse().ok());
+    let filter =
+        std::env::var("RUST_LOG").ok().and_then(|filter| filter.parse().ok()).or(filter.parse().ok());
     let filter: Targets = filter.unwrap_or_else(|| Targets::new().with_default(tracing::Level::INFO));
     let to_stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     // Fails only if the program has set up its own tracing: then that is what it wants.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use fluens_diesel::{
-    Clock, Connect, DatabaseSettings, OpenError, Registration, Registry, SCHEMA_VERSION, Schema, Tables,
+    Connect, DatabaseSettings, OpenError, Registration, Registry, SCHEMA_VERSION, Schema, Tables,
 };
 use futures_util::future::BoxFuture;
 
@@ -28,7 +28,8 @@ pub(super) trait Part: Send + Sync {
     fn database(&self, settings: &Settings) -> (&'static str, Option<DatabaseSettings>);
     fn migrations(&self, settings: &Settings) -> String;
     /// Opens the database, or finds it open already, and makes sure of its tables.
-    fn open<'a>(&'a self, settings: &'a Settings, opened: &'a mut Opened) -> BoxFuture<'a, Result<(), Fault>>;
+    fn open<'a>(&'a self, settings: &'a Settings, opened: &'a mut Opened)
+    -> BoxFuture<'a, Result<(), Fault>>;
     /// Subscribes the module's consumers and starts them.
     fn start<'a>(&'a self, opened: &'a Opened, running: &'a mut Running) -> BoxFuture<'a, Result<(), Error>>;
 }
@@ -59,7 +60,7 @@ impl<M> Default for ModulePart<M> {
 
 impl<M: Module> ModulePart<M> {
     fn tables(settings: &Settings) -> Tables {
-        Tables::new(settings.schema_of(M::NAME), Clock::Database)
+        Tables::new(settings.schema_of(M::NAME), settings.clock.clone())
     }
 
     async fn open_database(settings: &DatabaseSettings, all: &Settings) -> Result<Database<M::Db>, Fault> {
@@ -73,7 +74,10 @@ impl<M: Module> ModulePart<M> {
     async fn make_sure_of_tables(db: &Database<M::Db>, migrate: bool) -> Result<(), Fault> {
         let unusable = |error: Error| {
             let what = format!("the tables of module `{}` cannot be prepared: {error}", M::NAME);
-            Fault::new(what, "the user of the database must own the schema, or somebody who does runs `migrate` first")
+            Fault::new(
+                what,
+                "the user of the database must own the schema, or somebody who does runs `migrate` first",
+            )
         };
         let mut conn = db.writer().await.map_err(unusable)?;
         let present = M::Db::version(&mut conn, &db.tables).await.map_err(|error| unusable(error.into()))?;
@@ -82,7 +86,9 @@ impl<M: Module> ModulePart<M> {
         {
             let what = format!(
                 "the tables of module `{}` are of version {} and need a program that knows version {}; this one knows {SCHEMA_VERSION}",
-                M::NAME, present.version, present.min_compatible
+                M::NAME,
+                present.version,
+                present.min_compatible
             );
             return Err(Fault::new(what, "deploy a newer build of this program"));
         }
@@ -90,9 +96,16 @@ impl<M: Module> ModulePart<M> {
             return Ok(());
         }
         if !migrate {
-            let found = present.map_or("missing".to_owned(), |present| format!("of version {}", present.version));
-            let what = format!("the tables of module `{}` are {found}; this program needs version {SCHEMA_VERSION}", M::NAME);
-            return Err(Fault::new(what, "run the program with the argument `migrate`, call `app.migrate()`, or let `migrate = true`"));
+            let found =
+                present.map_or("missing".to_owned(), |present| format!("of version {}", present.version));
+            let what = format!(
+                "the tables of module `{}` are {found}; this program needs version {SCHEMA_VERSION}",
+                M::NAME
+            );
+            return Err(Fault::new(
+                what,
+                "run the program with the argument `migrate`, call `app.migrate()`, or let `migrate = true`",
+            ));
         }
         M::Db::migrate(&mut conn, &db.tables).await.map_err(|error| unusable(error.into()))?;
         Ok(())
@@ -103,9 +116,12 @@ impl<M: Module> ModulePart<M> {
             .into_iter()
             .filter_map(|descriptor| descriptor.typed::<M>().map(|typed| (descriptor, typed)))
             .collect();
-        let wanted: Vec<Registration> = consumers.iter().map(|(descriptor, _)| registration(descriptor)).collect();
+        let wanted: Vec<Registration> =
+            consumers.iter().map(|(descriptor, _)| registration(descriptor)).collect();
         let ids = M::Db::register(&mut *db.writer().await?, &db.tables, &wanted).await?;
-        for ((descriptor, typed), (consumer, wanted)) in consumers.into_iter().zip(ids.into_iter().zip(wanted)) {
+        for ((descriptor, typed), (consumer, wanted)) in
+            consumers.into_iter().zip(ids.into_iter().zip(wanted))
+        {
             let signal = Signal::new(running.activity.clone());
             db.wakes.add(consumer, signal.clone());
             let limits = Limits { batch: running.settings.batch, bytes: running.settings.memory };
@@ -151,7 +167,11 @@ impl<M: Module> Part for ModulePart<M> {
         M::Db::migrations(&Self::tables(settings)).into_iter().map(script).collect()
     }
 
-    fn open<'a>(&'a self, settings: &'a Settings, opened: &'a mut Opened) -> BoxFuture<'a, Result<(), Fault>> {
+    fn open<'a>(
+        &'a self,
+        settings: &'a Settings,
+        opened: &'a mut Opened,
+    ) -> BoxFuture<'a, Result<(), Fault>> {
         Box::pin(async move {
             let (kind, Some(database)) = self.database(settings) else {
                 let what = format!("module `{}` has no database", M::NAME);
@@ -159,16 +179,18 @@ impl<M: Module> Part for ModulePart<M> {
                 return Err(Fault::new(what, help));
             };
             let key = (TypeId::of::<M::Db>(), database.clone());
-            let db = match opened.databases.get(&key).and_then(|db| db.clone().downcast::<Database<M::Db>>().ok()) {
-                Some(db) => db,
-                None => {
-                    let db = Arc::new(Self::open_database(&database, settings).await?);
-                    let url = fluens_diesel::redacted(&db.settings.url);
-                    tracing::info!(module = M::NAME, database = kind, url, "opened");
-                    opened.databases.insert(key, db.clone());
-                    db
-                }
-            };
+            let db =
+                match opened.databases.get(&key).and_then(|db| db.clone().downcast::<Database<M::Db>>().ok())
+                {
+                    Some(db) => db,
+                    None => {
+                        let db = Arc::new(Self::open_database(&database, settings).await?);
+                        let url = fluens_diesel::redacted(&db.settings.url);
+                        tracing::info!(module = M::NAME, database = kind, url, "opened");
+                        opened.databases.insert(key, db.clone());
+                        db
+                    }
+                };
             remember_tables(M::NAME, db.tables.clone());
             opened.handles.insert(TypeId::of::<M>(), Arc::new(Handle::<M> { db }));
             Ok(())

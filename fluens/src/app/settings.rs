@@ -7,6 +7,7 @@ use std::{
 };
 
 use config::{Config, Environment, File, Value, ValueKind};
+use fluens_diesel::Clock;
 
 use super::Fault;
 use crate::message::is_plain;
@@ -26,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) drain: Duration,
     pub(crate) migrate: bool,
     pub(crate) log: String,
+    /// Whose clock decides; set by tests only.
+    pub(crate) clock: Clock,
     modules: BTreeMap<String, ModuleSettings>,
 }
 
@@ -48,6 +51,7 @@ impl Default for Settings {
             drain: Duration::from_secs(30),
             migrate: true,
             log: "info".to_owned(),
+            clock: Clock::Database,
             modules: BTreeMap::new(),
         }
     }
@@ -55,7 +59,16 @@ impl Default for Settings {
 
 /// The keys at the top, and those of a module.
 const KEYS: [&str; 10] = [
-    "database", "schema", "connections", "statement_cache", "batch", "memory", "poll", "drain", "migrate", "log",
+    "database",
+    "schema",
+    "connections",
+    "statement_cache",
+    "batch",
+    "memory",
+    "poll",
+    "drain",
+    "migrate",
+    "log",
 ];
 const MODULE_KEYS: [&str; 2] = ["database", "schema"];
 
@@ -91,7 +104,8 @@ impl Settings {
         match values.map(|values| values.into_table()) {
             Ok(Ok(values)) => Self::read(values),
             Ok(Err(error)) | Err(error) => {
-                let fault = Fault::new(error.to_string(), "fluens.toml must be valid TOML: `key = value` lines");
+                let fault =
+                    Fault::new(error.to_string(), "fluens.toml must be valid TOML: `key = value` lines");
                 (Settings::default(), vec![fault])
             }
         }
@@ -148,7 +162,10 @@ impl Reader {
 
     fn modules(&mut self, value: Value) {
         let Ok(modules) = value.into_table() else {
-            return self.fault("setting `module` is not a table", "write `[module.orders]`, then `database = \"..\"`");
+            return self.fault(
+                "setting `module` is not a table",
+                "write `[module.orders]`, then `database = \"..\"`",
+            );
         };
         for (module, value) in modules {
             let Ok(values) = value.into_table() else {
@@ -173,7 +190,10 @@ impl Reader {
         match value.into_string() {
             Ok(text) if !text.trim().is_empty() => Some(text),
             _ => {
-                self.fault(format!("setting `{key}` is empty or not a text"), format!("write `{key} = \"..\"`"));
+                self.fault(
+                    format!("setting `{key}` is empty or not a text"),
+                    format!("write `{key} = \"..\"`"),
+                );
                 None
             }
         }
@@ -191,12 +211,20 @@ impl Reader {
 
     fn flag(&mut self, key: &str, value: Value) -> bool {
         value.into_bool().unwrap_or_else(|_| {
-            self.fault(format!("setting `{key}` is neither true nor false"), format!("write `{key} = false`"));
+            self.fault(
+                format!("setting `{key}` is neither true nor false"),
+                format!("write `{key} = false`"),
+            );
             true
         })
     }
 
-    fn number<T: TryFrom<i64>>(&mut self, key: &str, value: Value, range: std::ops::RangeInclusive<i64>) -> T {
+    fn number<T: TryFrom<i64>>(
+        &mut self,
+        key: &str,
+        value: Value,
+        range: std::ops::RangeInclusive<i64>,
+    ) -> T {
         let number = value.into_int().ok().filter(|n| range.contains(n));
         if number.is_none() {
             let (from, to) = (range.start(), range.end());
@@ -259,8 +287,10 @@ mod tests {
     use super::*;
 
     fn load(code: &[(&str, &str)], toml: &str, environment: &[(&str, &str)]) -> (Settings, Vec<Fault>) {
-        let map = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let environment: HashMap<String, String> = map(environment).into_iter().collect::<BTreeMap<_, _>>().into_iter().collect();
+        let map =
+            |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let environment: HashMap<String, String> =
+            map(environment).into_iter().collect::<BTreeMap<_, _>>().into_iter().collect();
         Settings::layered(&map(code), File::from_str(toml, FileFormat::Toml), Some(environment))
     }
 
@@ -268,7 +298,11 @@ mod tests {
     fn the_environment_goes_before_the_file_and_the_file_before_the_code() {
         let code = [("database", "sqlite:code.db"), ("batch", "7"), ("poll", "3s")];
         let toml = "database = \"sqlite:file.db\"\nbatch = 8\n[module.audit]\ndatabase = \"sqlite:audit.db\"";
-        let (settings, faults) = load(&code, toml, &[("FLUENS_DATABASE", "sqlite:env.db"), ("FLUENS_MODULE__AUDIT__SCHEMA", "a1")]);
+        let (settings, faults) = load(
+            &code,
+            toml,
+            &[("FLUENS_DATABASE", "sqlite:env.db"), ("FLUENS_MODULE__AUDIT__SCHEMA", "a1")],
+        );
         assert_eq!(faults, []);
         assert_eq!(settings.database_of("orders"), Some("sqlite:env.db"));
         assert_eq!(settings.database_of("audit"), Some("sqlite:audit.db"));
@@ -281,7 +315,15 @@ mod tests {
         let toml = "databse = \"x\"\nbatch = 0\npoll = \"soon\"\nschema = \"x\\\"; DROP TABLE y\"\nmigrate = \"perhaps\"\n[module.a]\ncolour = 1";
         let (_, faults) = load(&[], toml, &[]);
         let all = faults.iter().map(|f| format!("{}\n{}", f.what, f.help)).collect::<Vec<_>>().join("\n");
-        for part in ["`databse`", "did you mean `database`?", "`batch`", "`poll`", "`schema`", "`migrate`", "`module.a.colour`"] {
+        for part in [
+            "`databse`",
+            "did you mean `database`?",
+            "`batch`",
+            "`poll`",
+            "`schema`",
+            "`migrate`",
+            "`module.a.colour`",
+        ] {
             assert!(all.contains(part), "{part} is missing in:\n{all}");
         }
         assert_eq!(faults.len(), 6, "{all}");

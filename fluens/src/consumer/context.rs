@@ -1,6 +1,9 @@
 //! What a consumer holds while it runs.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use diesel_async::{AsyncConnection, TransactionManager};
 use fluens_diesel::Id;
@@ -44,7 +47,8 @@ pub struct Context<M: Module = Main> {
 /// with it.
 struct Lent<M: Module> {
     group: OwnedMutexGuard<Group<M>>,
-    since: Instant,
+    /// When it got the connection.
+    since: Option<Instant>,
     returned: bool,
 }
 
@@ -60,7 +64,7 @@ impl<M: Module> Drop for Lent<M> {
 pub(crate) struct Left {
     pub(crate) staged: Vec<Staged>,
     /// How long it held the connection, if it asked for it.
-    pub(crate) held: Option<std::time::Duration>,
+    pub(crate) held: Option<Duration>,
 }
 
 impl<M: Module> Context<M> {
@@ -75,10 +79,19 @@ impl<M: Module> Context<M> {
             Some(lent) => lent,
             None => {
                 let group = self.group.clone().lock_owned().await;
-                Lent { group, since: Instant::now(), returned: false }
+                Lent { group, since: None, returned: false }
             }
         };
-        self.lent.insert(lent).group.conn().await
+        let lent = self.lent.insert(lent);
+        if lent.since.is_none() {
+            self.delivery.waited.begin();
+        }
+        let conn = lent.group.conn().await;
+        if lent.since.is_none() {
+            self.delivery.waited.end();
+            lent.since = Some(Instant::now());
+        }
+        conn
     }
 
     /// Publishes in this transaction: stored with the acknowledgement. Returns the message's identity.
@@ -170,7 +183,7 @@ impl<M: Module> Context<M> {
     pub(crate) fn finish(mut self) -> Left {
         let held = self.lent.take().map(|mut lent| {
             lent.returned = true;
-            lent.since.elapsed()
+            lent.since.map_or(Duration::ZERO, |since| since.elapsed())
         });
         Left { staged: std::mem::take(&mut self.staged), held }
     }

@@ -1,6 +1,9 @@
 //! The first argument: what a consumer consumes.
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
 
 use fluens_diesel::Due;
 
@@ -21,6 +24,30 @@ pub struct Delivery {
     /// This is the n-th run of this delivery, from 1.
     pub(crate) attempt: u32,
     pub(crate) states: Arc<States>,
+    pub(crate) waited: Waited,
+}
+
+/// How long a consumer has waited for its connection: that time is not its own, and its timeout does not count it.
+#[derive(Default)]
+pub(crate) struct Waited(Mutex<(Duration, Option<Instant>)>);
+
+impl Waited {
+    pub(crate) fn begin(&self) {
+        self.0.lock().unwrap_or_else(|e| e.into_inner()).1 = Some(Instant::now());
+    }
+
+    pub(crate) fn end(&self) {
+        let mut waited = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(since) = waited.1.take() {
+            waited.0 += since.elapsed();
+        }
+    }
+
+    /// All of it so far.
+    pub(crate) fn total(&self) -> Duration {
+        let waited = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        waited.0 + waited.1.map_or(Duration::ZERO, |since| since.elapsed())
+    }
 }
 
 /// What may be a consumer's first argument.

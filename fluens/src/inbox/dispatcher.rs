@@ -88,7 +88,7 @@ impl<M: Module> Dispatcher<M> {
             self.inbox.signal.wake();
         }
         let (plan, limits) = (self.inbox.plan(), self.inbox.limits);
-        plan.waiting() <= limits.batch && plan.bytes() < limits.bytes
+        !plan.has_more_than(limits.batch) && plan.bytes() < limits.bytes
     }
 
     async fn fetch_ready(&mut self) -> Result<bool, Error> {
@@ -100,7 +100,8 @@ impl<M: Module> Dispatcher<M> {
         let rows = rows?;
         // A fetch that came back full, or was cut short by its bytes, left something behind. One that did not saw all
         // there was, and what is committed since rings.
-        let more = rows.len() >= self.inbox.limits.batch || rows.iter().any(|row| row.standing != Standing::Run);
+        let more =
+            rows.len() >= self.inbox.limits.batch || rows.iter().any(|row| row.standing != Standing::Run);
         let merged = self.merged(rows).await?;
         self.skipped = !fetch.full_keys.is_empty();
         if more || self.inbox.plan().bytes() >= self.inbox.limits.bytes {
@@ -114,11 +115,15 @@ impl<M: Module> Dispatcher<M> {
         let db = self.inbox.db.clone();
         let promoted = M::Db::promote(&mut *db.writer().await?, &db.tables, self.consumer).await?;
         let fetch = self.next_fetch();
-        let rows = {
+        let (rows, looks) = {
             let mut conn = db.reader().await?;
-            M::Db::fetch_held(&mut conn, &db.tables, &fetch).await
+            let rows = M::Db::fetch_held(&mut conn, &db.tables, &fetch).await;
+            (rows, M::Db::look(&mut conn, &db.tables, &[self.consumer]).await)
         };
         let rows = self.merged(rows?).await?;
+        for look in looks? {
+            self.inbox.signal.heed(&look);
+        }
         if promoted > 0 {
             // A bounded number moved: there may be more.
             self.inbox.signal.look_at_everything();

@@ -1,20 +1,21 @@
 //! Looks at a database now and then, for all consumers at once: the fallback when no wake-up came, and the way to see
 //! what other processes published.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
-use fluens_diesel::{Look, Store};
+use fluens_diesel::Store;
 use tokio::sync::watch;
 
 use super::signal::listen_elsewhere;
 use crate::{Error, app::Database};
 
 /// After somebody published in a transaction of its own: it will probably commit within one of these.
-const QUICK_LOOKS: [Duration; 4] =
-    [Duration::from_millis(2), Duration::from_millis(10), Duration::from_millis(50), Duration::from_millis(250)];
+const QUICK_LOOKS: [Duration; 4] = [
+    Duration::from_millis(2),
+    Duration::from_millis(10),
+    Duration::from_millis(50),
+    Duration::from_millis(250),
+];
 
 /// The poller of one database.
 pub(crate) struct Poller<S: Store> {
@@ -56,18 +57,12 @@ impl<S: Store> Poller<S> {
             let mut conn = self.db.reader().await?;
             S::look(&mut conn, &self.db.tables, &consumers).await?
         };
-        for Look { consumer, ready, held, next_due } in looks {
-            let Some(signal) = self.db.wakes.get(consumer) else { continue };
-            if ready {
-                signal.wake();
+        for look in looks {
+            let Some(signal) = self.db.wakes.get(look.consumer) else { continue };
+            if look.next_due == Some(Duration::ZERO) {
+                signal.look_at_everything();
             }
-            match next_due {
-                Some(Duration::ZERO) => signal.look_at_everything(),
-                Some(after) if after <= self.every => signal.due_at(Instant::now() + after),
-                // Rows behind one that another node has settled.
-                None if held => signal.look_at_everything(),
-                _ => {}
-            }
+            signal.heed(&look);
         }
         Ok(())
     }

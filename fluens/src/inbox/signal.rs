@@ -6,9 +6,10 @@ use std::{
         Arc, Mutex, RwLock,
         atomic::{AtomicBool, Ordering::SeqCst},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
+use fluens_diesel::Look;
 use tokio::sync::{Notify, watch};
 
 use super::Activity;
@@ -58,6 +59,21 @@ impl Signal {
             *next = Some(time);
             drop(next);
             self.ring();
+        }
+    }
+
+    /// Somebody looked. Rows that failed are waited for; rows published for later are not, unless it is soon.
+    pub(super) fn heed(&self, look: &Look) {
+        const SOON: Duration = Duration::from_secs(1);
+        if look.ready {
+            self.wake();
+        }
+        match look.next_due {
+            Some(Duration::ZERO) => {} // fetched already, or taken by another node
+            Some(after) if look.held || after <= SOON => self.due_at(Instant::now() + after),
+            // Rows behind one that another node has settled.
+            None if look.held => self.look_at_everything(),
+            _ => {}
         }
     }
 
@@ -133,7 +149,8 @@ impl Wakes {
 
 /// Somebody in this process published in a transaction of its own, whose COMMIT we cannot see. One for all apps: such
 /// a publisher knows no app.
-static PUBLISHED_ELSEWHERE: std::sync::LazyLock<watch::Sender<()>> = std::sync::LazyLock::new(watch::Sender::default);
+static PUBLISHED_ELSEWHERE: std::sync::LazyLock<watch::Sender<()>> =
+    std::sync::LazyLock::new(watch::Sender::default);
 
 /// Lets every node in this process look a few times in quick succession.
 pub(crate) fn published_elsewhere() {

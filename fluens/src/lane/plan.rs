@@ -79,9 +79,14 @@ impl<T> Default for Plan<T> {
 }
 
 impl<T: Planned> Plan<T> {
-    /// How many deliveries are waiting for a lane.
-    pub(crate) fn waiting(&self) -> usize {
-        self.waiting
+    /// Whether more than `enough` deliveries could be taken by lanes that are free. What waits behind a running or a
+    /// failed one of its key is none of them: a slow key with a long line must not keep others from being fetched.
+    pub(crate) fn has_more_than(&self, enough: usize) -> bool {
+        let mut takeable = 0;
+        self.free.iter().any(|(_, id)| {
+            takeable += self.lines.get(id).map_or(0, |line| line.waiting.len());
+            takeable > enough
+        })
     }
 
     /// How many bytes are in hand.
@@ -133,7 +138,8 @@ impl<T: Planned> Plan<T> {
     /// The next delivery for a lane: the first of the line whose head comes first, among the lines that are free or
     /// already its own.
     pub(crate) fn take(&mut self, lane: Lane) -> Option<T> {
-        let own = self.owned.get(&lane).into_iter().flatten().filter_map(|id| self.head(*id).map(|at| (at, *id)));
+        let own =
+            self.owned.get(&lane).into_iter().flatten().filter_map(|id| self.head(*id).map(|at| (at, *id)));
         let (_, id) = own.chain(self.free.first().copied()).min()?;
         self.unlist(id);
         let line = self.lines.get_mut(&id)?;

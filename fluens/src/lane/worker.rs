@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 use super::{Group, Lane, Place, Planned};
 use crate::{
     Error, Failure, Result,
-    consumer::{Context, Delivery, Left},
+    consumer::{Context, Delivery, Left, Waited},
     inbox::Inbox,
     message::{Envelope, Origin, Staged},
     module::Module,
@@ -118,7 +118,7 @@ impl<M: Module> Worker<M> {
         };
         let context = Context::new(group.clone(), delivery.clone());
         let call = AssertUnwindSafe((self.inbox.consumer.call)(context)).catch_unwind();
-        match self.watched(call, group, ran).await {
+        match self.watched(call, &delivery.waited, group, ran).await {
             Some(Ok((context, result))) => {
                 let Left { staged, held } = context.finish();
                 let mut open = group.lock().await;
@@ -137,7 +137,8 @@ impl<M: Module> Worker<M> {
             }
             None => {
                 let timeout = self.inbox.timeout.unwrap_or_default();
-                let failure = Failure::from(format!("the consumer ran longer than its timeout of {timeout:?}"));
+                let failure =
+                    Failure::from(format!("the consumer ran longer than its timeout of {timeout:?}"));
                 Ended::Failed { failure, touched: group.lock().await.is_broken() }
             }
         }
@@ -148,6 +149,7 @@ impl<M: Module> Worker<M> {
     async fn watched<T>(
         &self,
         call: impl Future<Output = T>,
+        waited: &Waited,
         group: &Arc<Mutex<Group<M>>>,
         ran: &mut Vec<Ran>,
     ) -> Option<T> {
@@ -156,14 +158,23 @@ impl<M: Module> Worker<M> {
         if let Poll::Ready(done) = futures_util::poll!(&mut call) {
             return Some(done);
         }
-        let mut deadline = pin!(at_most(self.inbox.timeout));
+        let started = tokio::time::Instant::now();
+        // Without a timeout, a year is as good as never.
+        let timeout = self.inbox.timeout.unwrap_or(Duration::from_secs(365 * 86_400));
+        let mut deadline = pin!(tokio::time::sleep_until(started + timeout));
         let mut patience = pin!(tokio::time::sleep(PATIENCE));
         let mut impatient = !ran.is_empty();
         loop {
             tokio::select! {
                 biased;
                 done = &mut call => return Some(done),
-                () = &mut deadline => return None,
+                () = &mut deadline => {
+                    let later = started + timeout + waited.total();
+                    if later <= tokio::time::Instant::now() {
+                        return None;
+                    }
+                    deadline.as_mut().reset(later);
+                }
                 () = &mut patience, if impatient => {
                     impatient = false;
                     // Locked: the consumer has the connection, and with it the transaction.
@@ -185,6 +196,7 @@ impl<M: Module> Worker<M> {
             consumer: self.inbox.name.clone(),
             attempt: item.failed + 1,
             states: self.inbox.states.clone(),
+            waited: Waited::default(),
         })
     }
 
@@ -324,13 +336,6 @@ impl<M: Module> Worker<M> {
     async fn store(&self, held: &Held) -> Result<usize, Error> {
         let mut conn = self.inbox.db.writer().await?;
         Ok(M::Db::hold(&mut conn, &self.inbox.db.tables, held).await?)
-    }
-}
-
-async fn at_most(timeout: Option<Duration>) {
-    match timeout {
-        Some(timeout) => tokio::time::sleep(timeout).await,
-        None => std::future::pending().await,
     }
 }
 

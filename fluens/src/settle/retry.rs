@@ -3,8 +3,12 @@
 
 use std::time::Duration;
 
-const IN_MEMORY: [Duration; 4] =
-    [Duration::from_millis(100), Duration::from_millis(300), Duration::from_millis(500), Duration::from_secs(1)];
+const IN_MEMORY: [Duration; 4] = [
+    Duration::from_millis(100),
+    Duration::from_millis(300),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+];
 const STORED: [Duration; 4] =
     [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(3), Duration::from_secs(5)];
 

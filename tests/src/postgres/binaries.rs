@@ -5,11 +5,11 @@ use std::process::Command;
 use std::{env, fs};
 
 /// Completes the sentence when [`find`] found nothing.
-pub(super) const NONE: &str = "no PostgreSQL server was found: install one (on Debian `apt-get install postgresql`), \
-                        or name the folder of its binaries in FLUENS_TEST_PG_BIN";
+pub(super) const NONE: &str = "no PostgreSQL server was found: install one (on Debian `apt-get install \
+    postgresql`), or name the folder of its binaries in FLUENS_TEST_PG_BIN";
 
-/// The folder named in `FLUENS_TEST_PG_BIN`, or the first with a server of those that `pg_config` names, where Debian
-/// puts them (newest first), and the search path.
+/// The folder named in `FLUENS_TEST_PG_BIN`, or the first with a server of those that `pg_config` names,
+/// where Debian puts them (newest first), and the search path.
 pub(super) fn find() -> Result<Option<PathBuf>, String> {
     if let Some(named) = env::var_os("FLUENS_TEST_PG_BIN").filter(|named| !named.is_empty()) {
         let named = PathBuf::from(named);

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::watchdog::Watchdog;
 use super::{Options, binaries};
 
+/// Dropping it ends what runs in it and removes it.
 pub(super) struct Home {
     binaries: PathBuf,
     directory: PathBuf,
@@ -39,7 +40,8 @@ impl Home {
         let mut initdb = self.program("initdb");
         initdb.args(["--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C"]);
         initdb.args(["--no-sync", "--no-instructions", "--pgdata"]).arg(self.data());
-        // Unlike a server, an interrupted initdb leaves shared memory behind, so the watchdog waits for it too.
+        // Unlike a server, an interrupted initdb leaves shared memory behind, so the watchdog waits for it
+        // too.
         initdb.stdin(self.watchdog.hold().map_err(|error| format!("cannot copy a pipe: {error}"))?);
         run(&mut initdb)?;
         for (name, content) in &options.files {
@@ -55,13 +57,15 @@ impl Home {
         self.account.map_or(Ok(()), |account| chown(&path, Some(account.uid), Some(account.gid)))
     }
 
-    /// One of PostgreSQL's programs, set up so that neither our account nor our environment changes what it does.
+    /// One of PostgreSQL's programs, set up so that neither our account nor our environment changes what it
+    /// does.
     pub(super) fn program(&self, name: &str) -> Command {
         let mut command = Command::new(self.binaries.join(name));
         for (variable, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PG")) {
             command.env_remove(variable);
         }
-        // We read messages, so they must be in English; a known time zone spares initdb a search through all of them.
+        // We read messages, so they must be in English; a known time zone spares initdb a search through all
+        // of them.
         command.env("LC_ALL", "C").env("TZ", "UTC").current_dir(&self.directory);
         // A server that kept our standard output open would keep whoever reads it waiting.
         command.stdin(Stdio::null()).stdout(Stdio::null());
@@ -94,8 +98,9 @@ pub(super) fn run(command: &mut Command) -> Result<(), String> {
     Err(format!("{command:?} failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr)))
 }
 
-/// A cluster is a thousand files, a database three hundred more, and some file systems (ext4) get slow when as many
-/// were removed just before; so a folder in memory can be named. A durable cluster has no business there.
+/// A cluster is a thousand files, a database three hundred more, and some file systems (ext4) get slow when
+/// as many were removed just before; so a folder in memory can be named. A durable cluster has no business
+/// there.
 fn base(options: &Options) -> PathBuf {
     let named = env::var_os("FLUENS_TEST_PG_DIR").filter(|named| !named.is_empty() && !options.durable);
     named.map_or_else(env::temp_dir, PathBuf::from)

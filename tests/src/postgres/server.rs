@@ -11,15 +11,16 @@ use std::time::{Duration, Instant};
 
 use super::home::{Home, run};
 
-/// Ports below those that the kernel hands to outgoing connections (from 32768 on Linux, from 49152 elsewhere). Within
-/// that range a client that reconnects while the server is down may be handed the server's own port: it then talks to
-/// itself and keeps the server from coming back.
+/// Ports below those that the kernel hands to outgoing connections (from 32768 on Linux, from 49152
+/// elsewhere). Within that range a client that reconnects while the server is down may be handed the server's
+/// own port: it then talks to itself and keeps the server from coming back.
 const PORTS: Range<u16> = 20_000..32_000;
 
 /// Far more than a start takes, but the machine may be busy building.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A port that was free when we looked may be taken when the server binds it, so the server has the last word.
+/// A port that was free when we looked may be taken when the server binds it, so the server has the last
+/// word.
 pub(super) fn launch_on_a_free_port(home: &Home, settings: &[String]) -> Result<(u16, Child), String> {
     let mut tries = 0;
     loop {
@@ -69,7 +70,8 @@ pub(super) fn crash(home: &Home, mut server: Child) {
     server.wait().ok();
 }
 
-/// Reads what `pg_ctl --wait` reads, only more often: the server keeps its state in the eighth line of its pid file.
+/// Reads what `pg_ctl --wait` reads, only more often: the server keeps its state in the eighth line of its
+/// pid file.
 fn wait_until_ready(home: &Home, server: &mut Child) -> Result<(), String> {
     let own = server.id().to_string();
     let deadline = Instant::now() + PATIENCE;

@@ -1,7 +1,7 @@
 //! Ends a cluster with the process that started it.
 //!
-//! A `static` is never dropped, and a killed process drops nothing at all. So a small shell waits for the end of a pipe
-//! whose other end only we hold: the kernel closes it when we end, in whatever way.
+//! A `static` is never dropped, and a killed process drops nothing at all. So a small shell waits for the end
+//! of a pipe whose other end only we hold: the kernel closes it when we end, in whatever way.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -9,9 +9,9 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The server and its tools run in the shell's process group, so that one signal reaches whichever is there. To the
-/// server SIGQUIT is the order to stop at once; it takes its own processes along.
-/// The removal is repeated because a process that is still ending may write a file while its folder is emptied.
+/// The server and its tools run in the shell's process group, so that one signal reaches whichever is there.
+/// To the server SIGQUIT is the order to stop at once; it takes its own processes along. The removal is
+/// repeated because a process that is still ending may write a file while its folder is emptied.
 const SCRIPT: &str = r#"
 trap '' QUIT
 read -r _

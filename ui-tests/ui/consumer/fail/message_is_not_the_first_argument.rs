@@ -4,7 +4,7 @@ use fluens::prelude::*;
 struct Ping;
 
 #[consumer]
-async fn on_ping(_meta: Meta, _ping: Ping) -> Result {
+async fn on_ping(_number: State<u32>, _ping: Ping) -> Result {
     Ok(())
 }
 

@@ -1,0 +1,12 @@
+//! The cases. Every backend runs them all.
+
+mod bounds;
+mod consume;
+mod failures;
+mod order;
+mod publish;
+mod registry;
+mod schedule;
+mod startup;
+mod support;
+mod wake;

@@ -1,0 +1,188 @@
+//! P3: messages of one partition key reach a consumer in the order in which their transactions committed.
+
+use std::collections::BTreeMap;
+
+use fluens::{diesel_prelude::*, prelude::*};
+use fluens_tests::probe::{Probe, in_time};
+
+use super::support::{create_effects, database, effects, effects_as_written, execute, needs, write_effect};
+use crate::db;
+
+fluens::module! { pub Ordered { db: db::Db, publishes: [Move, Urgent], consumes: [Move, Urgent] } }
+
+#[message(name = "ordered.move", partition = key)]
+struct Move {
+    key: i64,
+    n: i64,
+}
+
+#[message(name = "ordered.urgent", priority = level)]
+struct Urgent {
+    level: Priority,
+    n: i64,
+}
+
+/// Fails one run in five, some of them after writing.
+#[consumer(lanes = 8)]
+async fn follow(step: Move, ctx: &mut Context<Ordered>) -> Result {
+    let fails = (step.n + step.key) % 5 == 0 && ctx.attempt() == 1;
+    if fails && step.n % 2 == 0 {
+        return Err("before writing".into());
+    }
+    write_effect(ctx.conn().await?, step.key * 1_000_000 + step.n, "").await?;
+    if fails {
+        return Err("after writing".into());
+    }
+    Ok(())
+}
+
+#[consumer(lanes = 1)]
+async fn hurry(urgent: Urgent, probe: State<Probe>, _ctx: &mut Context<Ordered>) -> Result {
+    if urgent.n == 0 {
+        probe.saw("first");
+        probe.pass_gate().await;
+    }
+    probe.saw(urgent.n.to_string());
+    Ok(())
+}
+
+macro_rules! start {
+    ($url:expr) => {
+        fluens::app!(Ordered, .., |app| app.database($url).state(Probe::default())).start().await.unwrap()
+    };
+}
+
+/// The effects are the ledger: what was committed, in the order in which it was written.
+async fn assert_in_order(ordered: &Handle<Ordered>, keys: i64, per_key: i64) {
+    let mut by_key: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+    for id in effects_as_written(ordered).await {
+        by_key.entry(id / 1_000_000).or_default().push(id % 1_000_000);
+    }
+    assert_eq!(by_key.keys().copied().collect::<Vec<_>>(), (0..keys).collect::<Vec<_>>());
+    for (key, seen) in by_key {
+        assert_eq!(seen, (0..per_key).collect::<Vec<_>>(), "key {key}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_stay_in_order_across_lanes_and_failures() {
+    let url = database!();
+    let app = start!(url);
+    let ordered = Ordered::of(&app);
+    create_effects(&ordered).await;
+    let moves: Vec<Move> = (0..40).flat_map(|n| (0..20).map(move |key| Move { key, n })).collect();
+    ordered.publish_all(&moves).await.unwrap();
+    in_time("all moves", app.settled()).await;
+    assert_in_order(&ordered, 20, 40).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_stay_in_order_across_restarts() {
+    needs!(several_connections);
+    let url = database!();
+    let app = start!(url.clone());
+    let ordered = Ordered::of(&app);
+    create_effects(&ordered).await;
+    let moves: Vec<Move> = (0..60).flat_map(|n| (0..10).map(move |key| Move { key, n })).collect();
+    ordered.publish_all(&moves).await.unwrap();
+    app.shutdown().await.unwrap();
+    for _ in 0..5 {
+        let app = start!(url.clone());
+        in_time("some progress", async {
+            let before = effects(&ordered).await.len();
+            while effects(&ordered).await.len() < before + 20 {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        app.shutdown().await.unwrap();
+    }
+    let app = start!(url);
+    in_time("all moves", app.settled()).await;
+    assert_in_order(&ordered, 10, 60).await;
+}
+
+/// A transaction that published first and commits last must come last: whoever publishes the key meanwhile waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn order_is_the_order_of_commits() {
+    needs!(parallel_writers);
+    let url = database!();
+    let app = start!(url);
+    let ordered = Ordered::of(&app);
+    create_effects(&ordered).await;
+    app.shutdown().await.unwrap();
+    // Eight writers on four keys; each draws its numbers inside its own transaction, under a row lock of its own,
+    // so that the numbers of a key are in the order of commits.
+    let sql = "CREATE TABLE counters (key bigint PRIMARY KEY, n bigint NOT NULL); \
+               INSERT INTO counters SELECT k, 0 FROM generate_series(0, 3) k";
+    execute(&ordered, sql).await;
+    let writers = (0..8).map(|writer: i64| {
+        let ordered = ordered.clone();
+        tokio::spawn(async move {
+            for round in 0..25 {
+                let key = (writer + round) % 4;
+                let mut conn = ordered.connection().await.unwrap();
+                conn.transaction(async |conn| -> Result<(), fluens::Error> {
+                    // Publishes before the number is drawn: without the lock of the key, places would be given in
+                    // another order than commits happen.
+                    let first = Ordered::publish(conn, &Move { key: key + 100, n: 0 }).await?;
+                    assert_eq!(first.consumers, 1);
+                    tokio::task::yield_now().await;
+                    let n: i64 = diesel::sql_query(format!(
+                        "UPDATE counters SET n = n + 1 WHERE key = {key} RETURNING n"
+                    ))
+                    .get_result::<Drawn>(conn)
+                    .await?
+                    .n;
+                    Ordered::publish(conn, &Move { key, n: n - 1 }).await?;
+                    Ok(())
+                })
+                .await
+                .unwrap();
+            }
+        })
+    });
+    for writer in writers.collect::<Vec<_>>() {
+        in_time("a writer", writer).await.unwrap();
+    }
+    let mut conn = ordered.connection().await.unwrap();
+    for key in 0..4 {
+        let sql = "SELECT convert_from(payload, 'UTF8')::json->>'n' AS n FROM fluens_inbox \
+                   WHERE convert_from(payload, 'UTF8')::json->>'key' = $1 ORDER BY seq";
+        let rows: Vec<Stored> = diesel::sql_query(sql)
+            .bind::<diesel::sql_types::Text, _>(key.to_string())
+            .load(&mut *conn)
+            .await
+            .unwrap();
+        let numbers: Vec<i64> = rows.iter().map(|row| row.n.parse().unwrap()).collect();
+        assert_eq!(numbers, (0..50).collect::<Vec<_>>(), "key {key}");
+    }
+}
+
+#[derive(diesel::QueryableByName)]
+struct Drawn {
+    #[diesel(sql_type = diesel::sql_types::BigInt)]
+    n: i64,
+}
+
+#[derive(diesel::QueryableByName)]
+struct Stored {
+    #[diesel(sql_type = diesel::sql_types::Text)]
+    n: String,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn higher_priorities_go_first() {
+    let (url, probe) = (database!(), Probe::default());
+    let app = fluens::app!(Ordered, .., |app| app.database(url).state(probe.clone()));
+    let app = app.start().await.unwrap();
+    let ordered = Ordered::of(&app);
+    ordered.publish(&Urgent { level: Priority::Normal, n: 0 }).await.unwrap();
+    probe.wait_for_event("first").await;
+    let levels = [Priority::Low, Priority::Normal, Priority::Critical, Priority::High, Priority::Critical];
+    let rest: Vec<Urgent> = (1..).zip(levels).map(|(n, level)| Urgent { level, n }).collect();
+    ordered.publish_all(&rest).await.unwrap();
+    probe.open_gate(1);
+    in_time("all of them", app.settled()).await;
+    assert_eq!(probe.events()[1..], ["0", "3", "5", "4", "2", "1"]);
+}

@@ -1,0 +1,32 @@
+//! The suite on SQLite, in a file.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use fluens_tests::Abilities;
+
+mod db {
+    pub(crate) use fluens::sqlite::*;
+
+    /// A column that grows with every row.
+    pub(crate) const SERIAL: &str = "INTEGER PRIMARY KEY AUTOINCREMENT";
+
+    pub(crate) type SyncConnection = diesel::SqliteConnection;
+}
+
+#[path = "../cases/mod.rs"]
+mod cases;
+
+const ABILITIES: Abilities = Abilities { parallel_writers: false, several_connections: true };
+
+/// A database that nobody else uses. The folder lives as long as the process.
+fn new_database() -> Option<String> {
+    static FOLDER: std::sync::LazyLock<tempfile::TempDir> =
+        std::sync::LazyLock::new(|| tempfile::tempdir().expect("a temporary folder"));
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let file = FOLDER.path().join(format!("{}.db", COUNT.fetch_add(1, Ordering::Relaxed)));
+    Some(format!("sqlite:{}", file.display()))
+}
+
+fn sync_connection(url: &str) -> Option<db::SyncConnection> {
+    diesel::Connection::establish(url.strip_prefix("sqlite:")?).ok()
+}
