@@ -103,12 +103,11 @@ async fn whatever_way_it_fails_nothing_of_it_stays_and_it_is_tried_again() {
         );
         if t.how != How::Well {
             assert_eq!(probe.count(&format!("{} attempt 3", t.n)), 1, "{} failed twice, then went well", t.n);
-            assert_eq!(
-                probe.count(&format!("{} attempt 1", t.n)),
-                1,
-                "{} was not repeated for a neighbour",
-                t.n
-            );
+            // After a swallowed error PostgreSQL refuses whatever follows: in a group that may be a neighbour's doing,
+            // so this one alone runs once more before it counts.
+            let runs = if t.how == How::SwallowedError { 1..=2 } else { 1..=1 };
+            let first = probe.count(&format!("{} attempt 1", t.n));
+            assert!(runs.contains(&first), "{} ran {first} times for its first attempt", t.n);
         } else {
             assert_eq!(probe.count(&format!("{} attempt 2", t.n)), 0, "a neighbour's failure does not count");
         }

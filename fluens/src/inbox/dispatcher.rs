@@ -62,7 +62,7 @@ impl<M: Module> Dispatcher<M> {
         }
         self.inbox.close();
         while lanes.join_next().await.is_some() {}
-        self.inbox.signal.rest();
+        self.inbox.signal.stop();
     }
 
     /// Does what the signal asks for. `true`: something changed, look again.

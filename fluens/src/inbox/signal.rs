@@ -2,10 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, Mutex, RwLock,
-        atomic::{AtomicBool, Ordering::SeqCst},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     time::{Duration, Instant},
 };
 
@@ -16,50 +13,44 @@ use super::Activity;
 
 /// How a consumer's dispatcher is told that there is something to do.
 pub(crate) struct Signal {
-    ready: AtomicBool,
-    due: AtomicBool,
-    /// When a row that waits in the database is due, as far as this process knows.
-    next_due: Mutex<Option<Instant>>,
-    awake: AtomicBool,
+    state: Mutex<State>,
     bell: Notify,
     activity: Activity,
 }
 
+/// Under one lock: whoever waits for quiet must never see a moment of it between a flag and the one who heeds it.
+#[derive(Default)]
+struct State {
+    /// There are ready rows.
+    ready: bool,
+    /// Waiting rows are to be looked at.
+    due: bool,
+    /// When a row that waits in the database is due, as far as this process knows.
+    next_due: Option<Instant>,
+    awake: bool,
+}
+
 impl Signal {
+    /// Awake from the start: what is there is to be found.
     pub(crate) fn new(activity: Activity) -> Arc<Self> {
-        let signal = Signal {
-            ready: AtomicBool::new(false),
-            due: AtomicBool::new(false),
-            next_due: Mutex::new(None),
-            awake: AtomicBool::new(false),
-            bell: Notify::new(),
-            activity,
-        };
-        let signal = Arc::new(signal);
+        let signal = Arc::new(Signal { state: Mutex::default(), bell: Notify::new(), activity });
         signal.look_at_everything();
         signal
     }
 
     /// There are ready rows.
     pub(crate) fn wake(&self) {
-        self.ready.store(true, SeqCst);
-        self.ring();
+        self.ring_with(|state| state.ready = true);
     }
 
     /// Rows that waited are due, or may enter the line again.
     pub(crate) fn look_at_everything(&self) {
-        self.due.store(true, SeqCst);
-        self.wake();
+        self.ring_with(|state| (state.ready, state.due) = (true, true));
     }
 
     /// A row will be due then.
     pub(crate) fn due_at(&self, time: Instant) {
-        let mut next = self.next_due.lock().unwrap_or_else(|e| e.into_inner());
-        if next.is_none_or(|known| time < known) {
-            *next = Some(time);
-            drop(next);
-            self.ring();
-        }
+        self.ring_with(|state| state.next_due = Some(state.next_due.map_or(time, |known| known.min(time))));
     }
 
     /// Somebody looked. Rows that failed are waited for; rows published for later are not, unless it is soon.
@@ -79,9 +70,16 @@ impl Signal {
 
     /// A lane has made room.
     pub(crate) fn ring(&self) {
-        if !self.awake.swap(true, SeqCst) {
+        self.ring_with(|_| {});
+    }
+
+    fn ring_with(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.state();
+        change(&mut state);
+        if !std::mem::replace(&mut state.awake, true) {
             self.activity.begin();
         }
+        drop(state);
         self.bell.notify_one();
     }
 
@@ -90,35 +88,42 @@ impl Signal {
     }
 
     pub(super) fn take_ready(&self) -> bool {
-        self.ready.swap(false, SeqCst)
+        std::mem::take(&mut self.state().ready)
     }
 
-    pub(super) fn is_ready(&self) -> bool {
-        self.ready.load(SeqCst)
-    }
-
-    /// Whether to look at waiting rows, now; else when.
+    /// Whether to look at waiting rows now.
     pub(super) fn take_due(&self, now: Instant) -> bool {
-        let mut next = self.next_due.lock().unwrap_or_else(|e| e.into_inner());
-        let time_has_come = next.is_some_and(|time| time <= now);
+        let mut state = self.state();
+        let time_has_come = state.next_due.is_some_and(|time| time <= now);
         if time_has_come {
-            *next = None;
+            state.next_due = None;
         }
-        self.due.swap(false, SeqCst) || time_has_come
+        std::mem::take(&mut state.due) || time_has_come
     }
 
     pub(super) fn next_due(&self) -> Option<Instant> {
-        *self.next_due.lock().unwrap_or_else(|e| e.into_inner())
+        self.state().next_due
     }
 
-    /// Nothing to do. A ring that came in between begins anew.
+    /// Nothing to do, unless there is.
     pub(super) fn rest(&self) {
-        if self.awake.swap(false, SeqCst) {
+        let mut state = self.state();
+        let nothing = !state.ready && !state.due && state.next_due.is_none();
+        if nothing && std::mem::take(&mut state.awake) {
             self.activity.end();
         }
-        if self.is_ready() || self.due.load(SeqCst) {
-            self.ring();
-        }
+    }
+
+    /// Stopped: whatever there is to do, it is not done here.
+    pub(super) fn stop(&self) {
+        let mut state = self.state();
+        *state = State { awake: state.awake, ..State::default() };
+        drop(state);
+        self.rest();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -311,7 +311,10 @@ impl<M: Module> Worker<M> {
         item.failed += 1;
         item.alone = true;
         let name = &self.inbox.name;
-        let error = failure.chain();
+        let mut error = failure.chain();
+        if error.contains("current transaction is aborted") {
+            error.push_str(" (an earlier statement of this consumer failed and its error was dropped: use `ctx.savepoint`)");
+        }
         match after_failure(item.failed, dice()) {
             Next::InMemory(after) => {
                 tracing::warn!(consumer = %name, attempt = item.failed, ?after, %error, "failed; runs again");
