@@ -121,10 +121,12 @@ pub struct Look {
     pub consumer: i32,
     /// Rows can be fetched.
     pub ready: bool,
-    /// Rows wait behind a failed one.
-    pub held: bool,
-    /// When the next waiting row is due, from the database's now; zero: now.
-    pub next_due: Option<Duration>,
+    /// Rows failed, or wait behind one that did.
+    pub waiting: bool,
+    /// When the next failed row is due, from the database's now; zero: now.
+    pub next_held: Option<Duration>,
+    /// When the next row published for later is due.
+    pub next_scheduled: Option<Duration>,
 }
 
 /// A consumer that wants to be registered.

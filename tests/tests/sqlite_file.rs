@@ -28,5 +28,9 @@ fn new_database() -> Option<String> {
 }
 
 fn sync_connection(url: &str) -> Option<db::SyncConnection> {
-    diesel::Connection::establish(url.strip_prefix("sqlite:")?).ok()
+    use diesel::connection::{Connection, SimpleConnection};
+    let mut conn = db::SyncConnection::establish(url.strip_prefix("sqlite:")?).ok()?;
+    // A connection of one's own waits for other writers only if told to.
+    conn.batch_execute("PRAGMA busy_timeout = 10000").ok()?;
+    Some(conn)
 }

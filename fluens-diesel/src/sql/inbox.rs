@@ -85,13 +85,13 @@ statement! {
     postgres: "SELECT seq, attempt, priority, slot, key_hash, (extract(epoch FROM published_at) * 1000000)::bigint, \
                    version, CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, envelope, payload \
                FROM {fluens}inbox \
-               WHERE consumer_id = {consumer} AND state IN (1, 2) AND state = 2 AND due_at <= {now} \
+               WHERE consumer_id = {consumer} AND state = 2 AND due_at <= {now} \
                    AND seq <> ALL ({taken}) AND message = ANY ({messages}) AND version <= {version} \
                ORDER BY due_at LIMIT {limit}",
     sqlite: "SELECT seq, attempt, priority, slot, key_hash, published_at, version, \
                  CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, envelope, payload \
              FROM {fluens}inbox \
-             WHERE consumer_id = {consumer} AND state IN (1, 2) AND state = 2 AND due_at <= {now} \
+             WHERE consumer_id = {consumer} AND state = 2 AND due_at <= {now} \
                  AND seq NOT IN (SELECT value FROM json_each({taken})) \
                  AND message IN (SELECT value FROM json_each({messages})) AND version <= {version} \
              ORDER BY due_at LIMIT {limit}",
@@ -100,18 +100,20 @@ statement! {
 statement! {
     /// One statement for all consumers of a node, however many: this is what an idle node asks. Each part is a probe
     /// of one index.
-    LookAt { consumers: List<i32> } -> (Integer, Bool, Bool, Nullable<BigInt>),
+    LookAt { consumers: List<i32> } -> (Integer, Bool, Bool, Nullable<BigInt>, Nullable<BigInt>),
     postgres: "SELECT c.id, \
                    EXISTS (SELECT FROM {fluens}inbox i WHERE i.consumer_id = c.id AND i.state = 0), \
                    EXISTS (SELECT FROM {fluens}inbox i WHERE i.consumer_id = c.id AND i.state IN (2, 3)), \
                    (SELECT (extract(epoch FROM min(i.due_at) - {now}) * 1000000)::bigint FROM {fluens}inbox i \
-                       WHERE i.consumer_id = c.id AND i.state IN (1, 2)) \
+                       WHERE i.consumer_id = c.id AND i.state = 2), \
+                   (SELECT (extract(epoch FROM min(i.due_at) - {now}) * 1000000)::bigint FROM {fluens}inbox i \
+                       WHERE i.consumer_id = c.id AND i.state = 1) \
                FROM unnest({consumers}) AS c(id)",
     sqlite: "SELECT c.value, \
                  EXISTS (SELECT 1 FROM {fluens}inbox i WHERE i.consumer_id = c.value AND i.state = 0), \
                  EXISTS (SELECT 1 FROM {fluens}inbox i WHERE i.consumer_id = c.value AND i.state IN (2, 3)), \
-                 (SELECT min(i.due_at) - {now} FROM {fluens}inbox i \
-                     WHERE i.consumer_id = c.value AND i.state IN (1, 2)) \
+                 (SELECT min(i.due_at) - {now} FROM {fluens}inbox i WHERE i.consumer_id = c.value AND i.state = 2), \
+                 (SELECT min(i.due_at) - {now} FROM {fluens}inbox i WHERE i.consumer_id = c.value AND i.state = 1) \
              FROM json_each({consumers}) c",
 }
 
@@ -119,10 +121,10 @@ statement! {
     /// Scheduled rows whose time has come. Locked, skipping what another node is promoting.
     DueScheduled { consumer: i32, limit: i64 } -> (BigInt, Nullable<BigInt>),
     postgres: "SELECT seq, key_hash FROM {fluens}inbox \
-               WHERE consumer_id = {consumer} AND state IN (1, 2) AND state = 1 AND due_at <= {now} \
+               WHERE consumer_id = {consumer} AND state = 1 AND due_at <= {now} \
                ORDER BY due_at, seq LIMIT {limit} FOR UPDATE SKIP LOCKED",
     sqlite: "SELECT seq, key_hash FROM {fluens}inbox \
-             WHERE consumer_id = {consumer} AND state IN (1, 2) AND state = 1 AND due_at <= {now} \
+             WHERE consumer_id = {consumer} AND state = 1 AND due_at <= {now} \
              ORDER BY due_at, seq LIMIT {limit}",
 }
 
@@ -206,8 +208,10 @@ pub(crate) fn due(row: DueRow) -> Due {
     }
 }
 
-pub(crate) fn look((consumer, ready, held, next_due): (i32, bool, bool, Option<i64>)) -> Look {
+pub(crate) type LookRow = (i32, bool, bool, Option<i64>, Option<i64>);
+
+pub(crate) fn look((consumer, ready, waiting, held, scheduled): LookRow) -> Look {
     // In the past is now.
-    let next_due = next_due.map(|micros| Duration::from_micros(u64::try_from(micros).unwrap_or(0)));
-    Look { consumer, ready, held, next_due }
+    let from_now = |micros: i64| Duration::from_micros(u64::try_from(micros).unwrap_or(0));
+    Look { consumer, ready, waiting, next_held: held.map(from_now), next_scheduled: scheduled.map(from_now) }
 }

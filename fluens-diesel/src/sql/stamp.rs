@@ -13,7 +13,8 @@ macro_rules! stamp {
                 consumers: &[i32],
             ) -> QueryResult<Vec<Look>> {
                 let look = LookAt { tables: tables.clone(), consumers: consumers.iter().copied().collect() };
-                Ok(look.load(conn).await?.into_iter().map(inbox::look).collect())
+                let rows: Vec<inbox::LookRow> = look.load(conn).await?;
+                Ok(rows.into_iter().map(inbox::look).collect())
             }
 
             async fn fetch(conn: &mut Self::Conn, tables: &Tables, fetch: &Fetch) -> QueryResult<Vec<Due>> {

@@ -1,6 +1,9 @@
 //! Opening a connection.
 
-use std::ffi::CStr;
+use std::{
+    ffi::CStr,
+    time::{Duration, Instant},
+};
 
 use diesel::{
     ConnectionError, SqliteConnection,
@@ -57,8 +60,26 @@ fn is_new_enough(version: i32) -> bool {
     version >= OLDEST
 }
 
-/// Opens a connection. `busy_timeout` goes first: setting WAL mode itself meets other openers.
+/// How long to wait for others, when opening and when writing.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// Opens a connection. `busy_timeout` goes first: setting WAL mode itself meets other openers. Two that switch a new
+/// file at the same time are told so at once, whatever the timeout: they try again.
 pub(super) fn establish(
+    place: &Place,
+) -> Result<SyncConnectionWrapper<SqliteConnection, InPlace>, ConnectionError> {
+    let started = Instant::now();
+    loop {
+        match establish_once(place) {
+            Err(error) if error.to_string().contains("locked") && started.elapsed() < BUSY => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            result => return result,
+        }
+    }
+}
+
+fn establish_once(
     place: &Place,
 ) -> Result<SyncConnectionWrapper<SqliteConnection, InPlace>, ConnectionError> {
     let path = match place {
@@ -66,8 +87,11 @@ pub(super) fn establish(
         Place::File(path) => path,
     };
     let mut conn = SqliteConnection::establish(path)?;
-    conn.batch_execute("PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
-        .map_err(ConnectionError::CouldntSetupConfiguration)?;
+    let busy = BUSY.as_millis();
+    conn.batch_execute(&format!(
+        "PRAGMA busy_timeout = {busy}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+    ))
+    .map_err(ConnectionError::CouldntSetupConfiguration)?;
     Ok(SyncConnectionWrapper::new(conn))
 }
 

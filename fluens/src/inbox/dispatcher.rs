@@ -47,7 +47,7 @@ impl<M: Module> Dispatcher<M> {
                 continue;
             }
             let next = [resume, self.inbox.signal.next_due()].into_iter().flatten().min();
-            if lanes.is_empty() && next.is_none() && self.inbox.plan().is_empty() {
+            if lanes.is_empty() && self.inbox.plan().is_empty() {
                 self.inbox.signal.rest();
             }
             tokio::select! {

@@ -59,7 +59,7 @@ impl<S: Store> Poller<S> {
         };
         for look in looks {
             let Some(signal) = self.db.wakes.get(look.consumer) else { continue };
-            if look.next_due == Some(Duration::ZERO) {
+            if [look.next_held, look.next_scheduled].contains(&Some(Duration::ZERO)) {
                 signal.look_at_everything();
             }
             signal.heed(&look);

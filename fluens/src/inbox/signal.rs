@@ -25,8 +25,10 @@ struct State {
     ready: bool,
     /// Waiting rows are to be looked at.
     due: bool,
-    /// When a row that waits in the database is due, as far as this process knows.
-    next_due: Option<Instant>,
+    /// When a failed row is due, as far as this process knows. It is waited for.
+    next_held: Option<Instant>,
+    /// When a row published for later is due. That may be never: nobody waits for it.
+    next_scheduled: Option<Instant>,
     awake: bool,
 }
 
@@ -48,23 +50,28 @@ impl Signal {
         self.ring_with(|state| (state.ready, state.due) = (true, true));
     }
 
-    /// A row will be due then.
+    /// A failed row will be due then.
     pub(crate) fn due_at(&self, time: Instant) {
-        self.ring_with(|state| state.next_due = Some(state.next_due.map_or(time, |known| known.min(time))));
+        self.ring_with(|state| state.next_held = Some(state.next_held.map_or(time, |known| known.min(time))));
     }
 
-    /// Somebody looked. Rows that failed are waited for; rows published for later are not, unless it is soon.
+    /// Somebody looked at what waits. What is due now was fetched already, or another node has it.
     pub(super) fn heed(&self, look: &Look) {
-        const SOON: Duration = Duration::from_secs(1);
-        if look.ready {
-            self.wake();
+        let at = |after: Option<Duration>| {
+            after.filter(|after| !after.is_zero()).map(|after| Instant::now() + after)
+        };
+        let (held, scheduled) = (at(look.next_held), at(look.next_scheduled));
+        let mut state = self.state();
+        state.next_scheduled = scheduled;
+        drop(state);
+        if let Some(time) = held {
+            self.due_at(time);
         }
-        match look.next_due {
-            Some(Duration::ZERO) => {} // fetched already, or taken by another node
-            Some(after) if look.held || after <= SOON => self.due_at(Instant::now() + after),
+        if look.waiting && look.next_held.is_none() {
             // Rows behind one that another node has settled.
-            None if look.held => self.look_at_everything(),
-            _ => {}
+            self.look_at_everything();
+        } else if look.ready {
+            self.wake();
         }
     }
 
@@ -94,21 +101,20 @@ impl Signal {
     /// Whether to look at waiting rows now.
     pub(super) fn take_due(&self, now: Instant) -> bool {
         let mut state = self.state();
-        let time_has_come = state.next_due.is_some_and(|time| time <= now);
-        if time_has_come {
-            state.next_due = None;
-        }
-        std::mem::take(&mut state.due) || time_has_come
+        let held = state.next_held.take_if(|time| *time <= now).is_some();
+        let scheduled = state.next_scheduled.take_if(|time| *time <= now).is_some();
+        std::mem::take(&mut state.due) || held || scheduled
     }
 
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.state().next_due
+        let state = self.state();
+        [state.next_held, state.next_scheduled].into_iter().flatten().min()
     }
 
     /// Nothing to do, unless there is.
     pub(super) fn rest(&self) {
         let mut state = self.state();
-        let nothing = !state.ready && !state.due && state.next_due.is_none();
+        let nothing = !state.ready && !state.due && state.next_held.is_none();
         if nothing && std::mem::take(&mut state.awake) {
             self.activity.end();
         }

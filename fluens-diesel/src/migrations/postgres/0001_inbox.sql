@@ -42,8 +42,9 @@ ALTER SEQUENCE {fluens}inbox_seq OWNED BY {fluens}inbox.seq;
 CREATE INDEX fluens_inbox_ready ON {fluens}inbox (consumer_id, slot, priority, seq) WHERE state = 0;
 -- Which keys are held back, and what waits behind them.
 CREATE INDEX fluens_inbox_waiting ON {fluens}inbox (consumer_id, key_hash, seq) WHERE state IN (2, 3);
--- What becomes due next.
-CREATE INDEX fluens_inbox_due ON {fluens}inbox (consumer_id, due_at) WHERE state IN (1, 2);
+-- What becomes due next: failed ones, and those published for later.
+CREATE INDEX fluens_inbox_held ON {fluens}inbox (consumer_id, due_at) WHERE state = 2;
+CREATE INDEX fluens_inbox_scheduled ON {fluens}inbox (consumer_id, due_at) WHERE state = 1;
 
 -- Ids given by callers: published twice under one id is one message.
 CREATE TABLE {fluens}seen (
