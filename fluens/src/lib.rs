@@ -1,5 +1,8 @@
 #![doc = include_str!("lib.md")]
 
+#[cfg(not(any(feature = "sqlite", feature = "postgres")))]
+compile_error!("fluens needs a database: enable its feature `sqlite` (the default) or `postgres`");
+
 // The map: modules stand in the order in which a message flows.
 
 mod message;

@@ -77,15 +77,15 @@ pub trait Module: Send + Sync + Sized + 'static {
 /// The connection type of a module's database.
 pub type Conn<M> = <<M as Module>::Db as Connect>::Conn;
 
-/// The module of consumers that name none. It publishes and consumes everything, on the default database: SQLite, or
-/// PostgreSQL in a build that has only that feature.
+/// The module of consumers that name none. It publishes and consumes everything. Its database is SQLite, or PostgreSQL
+/// in a build with that feature.
 pub struct Main;
 
 impl Module for Main {
     const NAME: &'static str = "main";
-    #[cfg(feature = "sqlite")]
+    #[cfg(not(feature = "postgres"))]
     type Db = crate::sqlite::Db;
-    #[cfg(all(feature = "postgres", not(feature = "sqlite")))]
+    #[cfg(feature = "postgres")]
     type Db = crate::postgres::Db;
     const PUBLISHES: &'static [Published] = &[];
     const CONSUMES: &'static [&'static str] = &[];

@@ -12,7 +12,7 @@ async fn greet(greeting: Greeting) -> Result {
     Ok(())
 }
 
-fluens::run!(|app| app.database("sqlite::memory:"), async |app| {
+fluens::run!(async |app| {
     app.publish(&Greeting { name: "world".into() }).await?;
     Ok(())
 });

@@ -116,6 +116,11 @@ impl<L> Builder<L> {
         self.set("migrate", on.to_string())
     }
 
+    /// What `run!` traces to stderr: a level, or `target=level` pairs; `info` by default. `RUST_LOG` goes before it.
+    pub fn log(self, filter: impl Into<String>) -> Self {
+        self.set("log", filter)
+    }
+
     /// A clock that the test owns decides what is due, in the place of the database's.
     #[doc(hidden)]
     pub fn clock(mut self, clock: &OwnedClock) -> Self {

@@ -203,7 +203,8 @@ impl<M: Module> Part for ModulePart<M> {
             Self::start_consumers(&db, running).await?;
             // One poller per database, whichever of its modules comes first.
             if running.polled.insert((TypeId::of::<M::Db>(), db.settings.clone())) {
-                let poller = Poller { db, every: running.settings.poll, stop: running.stop.subscribe() };
+                let (every, activity) = (running.settings.poll, running.activity.clone());
+                let poller = Poller::new(db, every, activity, running.stop.subscribe());
                 running.tasks.spawn(poller.run());
             }
             Ok(())

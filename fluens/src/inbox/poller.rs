@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use fluens_diesel::Store;
 use tokio::sync::watch;
 
-use super::signal::listen_elsewhere;
+use super::{Activity, elsewhere::Elsewhere};
 use crate::{Error, app::Database};
 
 /// After somebody published in a transaction of its own: it will probably commit within one of these.
@@ -19,36 +19,48 @@ const QUICK_LOOKS: [Duration; 4] = [
 
 /// The poller of one database.
 pub(crate) struct Poller<S: Store> {
-    pub(crate) db: Arc<Database<S>>,
-    pub(crate) every: Duration,
-    pub(crate) stop: watch::Receiver<bool>,
+    db: Arc<Database<S>>,
+    every: Duration,
+    stop: watch::Receiver<bool>,
+    elsewhere: Arc<Elsewhere>,
 }
 
 impl<S: Store> Poller<S> {
+    pub(crate) fn new(
+        db: Arc<Database<S>>,
+        every: Duration,
+        activity: Activity,
+        stop: watch::Receiver<bool>,
+    ) -> Self {
+        Poller { db, every, stop, elsewhere: Elsewhere::listen(activity) }
+    }
+
     pub(crate) async fn run(mut self) {
-        let mut elsewhere = listen_elsewhere();
+        let elsewhere = self.elsewhere.clone();
         let mut quick = QUICK_LOOKS.len();
         while !*self.stop.borrow() {
             let pause = QUICK_LOOKS.get(quick).copied().unwrap_or(self.every);
             tokio::select! {
                 _ = self.stop.changed() => continue,
-                changed = elsewhere.changed() => {
-                    // The sender is static.
-                    if changed.is_ok() {
-                        quick = 0;
-                        continue;
-                    }
+                () = elsewhere.rung() => {
+                    quick = 0;
+                    continue;
                 }
-                () = tokio::time::sleep(pause) => quick = (quick + 1).min(QUICK_LOOKS.len()),
+                () = tokio::time::sleep(pause) => {}
             }
             if let Err(error) = self.look().await {
                 tracing::warn!(%error, "the database could not be asked for work; asking again");
             }
+            quick = (quick + 1).min(QUICK_LOOKS.len());
+            if quick == QUICK_LOOKS.len() {
+                elsewhere.rest();
+            }
         }
+        elsewhere.rest();
     }
 
     /// Wakes those who have something to do.
-    pub(crate) async fn look(&self) -> Result<(), Error> {
+    async fn look(&self) -> Result<(), Error> {
         let consumers = self.db.wakes.consumers();
         if consumers.is_empty() {
             return Ok(());

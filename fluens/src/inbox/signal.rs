@@ -7,7 +7,7 @@ use std::{
 };
 
 use fluens_diesel::Look;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
 use super::Activity;
 
@@ -156,18 +156,4 @@ impl Wakes {
     pub(crate) fn consumers(&self) -> Vec<i32> {
         self.0.read().unwrap_or_else(|e| e.into_inner()).keys().copied().collect()
     }
-}
-
-/// Somebody in this process published in a transaction of its own, whose COMMIT we cannot see. One for all apps: such
-/// a publisher knows no app.
-static PUBLISHED_ELSEWHERE: std::sync::LazyLock<watch::Sender<()>> =
-    std::sync::LazyLock::new(watch::Sender::default);
-
-/// Lets every node in this process look a few times in quick succession.
-pub(crate) fn published_elsewhere() {
-    PUBLISHED_ELSEWHERE.send_replace(());
-}
-
-pub(super) fn listen_elsewhere() -> watch::Receiver<()> {
-    PUBLISHED_ELSEWHERE.subscribe()
 }

@@ -1,0 +1,65 @@
+//! Publishing in transactions of one's own, whose COMMIT we cannot see: the nodes of this process are told, and look a
+//! few times in quick succession.
+
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+
+use tokio::sync::Notify;
+
+use super::Activity;
+
+/// What a poller listens to.
+pub(super) struct Elsewhere {
+    state: Mutex<State>,
+    bell: Notify,
+    activity: Activity,
+}
+
+#[derive(Default)]
+struct State {
+    awake: bool,
+    /// Rung, and not yet heard.
+    pending: bool,
+}
+
+/// All pollers of the process: whoever publishes like that knows no app.
+static LISTENERS: LazyLock<Mutex<Vec<Weak<Elsewhere>>>> = LazyLock::new(Mutex::default);
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Somebody published, and will commit, or not.
+pub(crate) fn published_elsewhere() {
+    locked(&LISTENERS).retain(|listener| listener.upgrade().inspect(|listener| listener.ring()).is_some());
+}
+
+impl Elsewhere {
+    pub(super) fn listen(activity: Activity) -> Arc<Self> {
+        let this = Arc::new(Elsewhere { state: Mutex::default(), bell: Notify::new(), activity });
+        locked(&LISTENERS).push(Arc::downgrade(&this));
+        this
+    }
+
+    /// Busy until the looks are over: whoever waits for quiet waits for them.
+    fn ring(&self) {
+        let mut state = locked(&self.state);
+        state.pending = true;
+        if !std::mem::replace(&mut state.awake, true) {
+            self.activity.begin();
+        }
+        drop(state);
+        self.bell.notify_one();
+    }
+
+    pub(super) async fn rung(&self) {
+        self.bell.notified().await;
+        locked(&self.state).pending = false;
+    }
+
+    pub(super) fn rest(&self) {
+        let mut state = locked(&self.state);
+        if !state.pending && std::mem::take(&mut state.awake) {
+            self.activity.end();
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The program `node` as a process of its own, in a folder of its own. Its lines are the signals a test waits for.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    path::Path,
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    thread,
+};
+
+use fluens_tests::probe::TOO_LONG;
+
+/// A `node` that runs. Dropped, it is killed.
+pub(crate) struct Process {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: Lines,
+    stderr: Lines,
+}
+
+/// What was left to read when it ended, and how it ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<String>,
+    pub(crate) stderr: String,
+}
+
+impl Process {
+    /// Starts it on the database `node.db` in `folder`, which is also where it looks for its `fluens.toml`.
+    pub(crate) fn start(folder: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_node"));
+        for (name, _) in
+            std::env::vars().filter(|(name, _)| name.starts_with("FLUENS_") || name == "RUST_LOG")
+        {
+            command.env_remove(name);
+        }
+        command.env("FLUENS_DATABASE", "sqlite:node.db").envs(settings.iter().copied());
+        command.args(arguments).current_dir(folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stdout = Lines::of(child.stdout.take().unwrap());
+        let stderr = Lines::of(child.stderr.take().unwrap());
+        Process { stdin: child.stdin.take(), child, stdout, stderr }
+    }
+
+    /// Runs it to its end, with every message free to pass.
+    pub(crate) fn run(folder: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Ended {
+        let mut process = Process::start(folder, arguments, settings);
+        process.let_all_pass();
+        process.ended()
+    }
+
+    /// Lets this many messages pass the gate.
+    pub(crate) fn let_pass(&mut self, messages: usize) {
+        // A process that is about to end does not read any more; its exit code tells.
+        let _ = writeln!(self.stdin.as_mut().unwrap(), "{messages}");
+    }
+
+    pub(crate) fn let_all_pass(&mut self) {
+        self.stdin = None;
+    }
+
+    /// The next line it prints; `None`: it has ended.
+    pub(crate) fn next_line(&self) -> Option<String> {
+        self.stdout.next()
+    }
+
+    /// Waits until it has printed so many lines that begin like this. Returns all that was printed meanwhile.
+    pub(crate) fn wait_for(&self, times: usize, beginning: &str) -> Vec<String> {
+        self.stdout.wait_for(times, beginning, |line| line.starts_with(beginning))
+    }
+
+    /// Waits until it has logged this.
+    pub(crate) fn wait_for_log(&self, part: &str) {
+        self.stderr.wait_for(1, part, |line| line.contains(part));
+    }
+
+    /// Asks it to stop.
+    pub(crate) fn terminate(&self) {
+        let killed = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        assert!(killed.unwrap().success());
+    }
+
+    /// `kill -9`
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Waits until it ends by itself.
+    pub(crate) fn ended(mut self) -> Ended {
+        // The end of its output is the end of the process: nobody else has these pipes.
+        let stdout = std::iter::from_fn(|| self.stdout.next()).collect();
+        let stderr = std::iter::from_fn(|| self.stderr.next()).collect::<Vec<_>>().join("\n");
+        Ended { code: self.child.wait().unwrap().code(), stdout, stderr }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Lines(Receiver<String>);
+
+impl Lines {
+    fn of(pipe: impl Read + Send + 'static) -> Self {
+        let (lines, received) = channel();
+        thread::spawn(move || {
+            BufReader::new(pipe).lines().map_while(Result::ok).try_for_each(|line| lines.send(line))
+        });
+        Lines(received)
+    }
+
+    fn next(&self) -> Option<String> {
+        match self.0.recv_timeout(TOO_LONG) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("waited in vain for a line, or for the end"),
+        }
+    }
+
+    fn wait_for(&self, times: usize, what: &str, matches: impl Fn(&str) -> bool) -> Vec<String> {
+        let (mut lines, mut seen) = (Vec::new(), 0);
+        while seen < times {
+            let Some(line) = self.next() else {
+                panic!("it ended after {seen} of {times} lines with `{what}`: {lines:#?}");
+            };
+            seen += usize::from(matches(&line));
+            lines.push(line);
+        }
+        lines
+    }
+}
