@@ -13,7 +13,7 @@ use diesel::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// An identity: `uuid` on PostgreSQL, a 16-byte blob on SQLite. Made here it is a UUIDv7, which sorts by time roughly;
+/// An identity: `uuid` on PostgreSQL, a 16-byte blob on SQLite. Made here it is a `UUIDv7`, which sorts by time roughly;
 /// nothing in fluens is ordered by it.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, AsExpression, FromSqlRow,
@@ -96,7 +96,7 @@ where
 mod on_sqlite {
     use diesel::{serialize::IsNull, sqlite::Sqlite};
 
-    use super::*;
+    use super::{Output, ToSql, Ts, serialize, sql_types};
 
     impl ToSql<sql_types::BigInt, Sqlite> for Ts {
         fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {

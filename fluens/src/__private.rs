@@ -15,6 +15,7 @@ pub use crate::{
 };
 
 /// An argument that does not decode.
+#[allow(clippy::needless_pass_by_value)] // generated code has no use for it any more
 pub fn undecodable(error: BoxError) -> Failure {
     Failure::from(format!("the payload does not decode: {error}"))
 }

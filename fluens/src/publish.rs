@@ -107,11 +107,11 @@ pub(crate) fn receipt(id: fluens_diesel::Id, appended: &Appended) -> Receipt {
 static TABLES: LazyLock<RwLock<HashMap<&'static str, Tables>>> = LazyLock::new(RwLock::default);
 
 pub(crate) fn remember_tables(module: &'static str, tables: Tables) {
-    TABLES.write().unwrap_or_else(|e| e.into_inner()).insert(module, tables);
+    TABLES.write().unwrap_or_else(std::sync::PoisonError::into_inner).insert(module, tables);
 }
 
 fn tables_of(module: &'static str) -> Tables {
-    if let Some(tables) = TABLES.read().unwrap_or_else(|e| e.into_inner()).get(module) {
+    if let Some(tables) = TABLES.read().unwrap_or_else(std::sync::PoisonError::into_inner).get(module) {
         return tables.clone();
     }
     let schema = Settings::of_the_process().schema_of(module).map(str::to_owned);

@@ -11,7 +11,7 @@ use std::{
 use tokio::sync::{Notify, Semaphore};
 
 /// A test that waits this long for a signal has failed.
-pub const TOO_LONG: Duration = Duration::from_secs(60);
+pub const TOO_LONG: Duration = Duration::from_mins(1);
 
 /// What happened, in order; a gate that consumers can be made to wait at; and a count of those at work.
 #[derive(Clone, Default)]
@@ -75,10 +75,8 @@ impl Probe {
                 changed.await;
             }
         };
-        match tokio::time::timeout(TOO_LONG, waiting).await {
-            Ok(events) => events,
-            Err(_) => panic!("waited in vain for {what}; saw {:?}", self.events()),
-        }
+        let waited = tokio::time::timeout(TOO_LONG, waiting).await;
+        waited.unwrap_or_else(|_| panic!("waited in vain for {what}; saw {:?}", self.events()))
     }
 
     /// A consumer waits here until the test lets it pass.

@@ -19,6 +19,7 @@ mod cases;
 const ABILITIES: Abilities = Abilities { parallel_writers: false, several_connections: true };
 
 /// A database that nobody else uses. The folder lives as long as the process.
+#[allow(clippy::unnecessary_wraps)] // as on PostgreSQL
 fn new_database() -> Option<String> {
     static FOLDER: std::sync::LazyLock<tempfile::TempDir> =
         std::sync::LazyLock::new(|| tempfile::tempdir().expect("a temporary folder"));

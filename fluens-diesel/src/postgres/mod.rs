@@ -88,15 +88,18 @@ impl Db {
     }
 
     /// Tried, not waited for: replicas that start together take turns.
-    async fn lock_schema(conn: &mut AsyncPgConnection, tables: &Tables) -> QueryResult<bool> {
+    async fn lock_schema(conn: &mut AsyncPgConnection) -> QueryResult<bool> {
         let locked = diesel::sql_query("SELECT pg_try_advisory_xact_lock(1718383982, -2) AS locked");
-        if !locked.get_result::<Locked>(conn).await?.locked {
-            return Ok(false);
-        }
-        if let Some(schema) = tables.schema() {
-            conn.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS \"{schema}\"")).await?;
-        }
-        Ok(true)
+        Ok(locked.get_result::<Locked>(conn).await?.locked)
+    }
+
+    /// Only where it is missing: `IF NOT EXISTS` asks for the right to create schemas even where nothing is to do, and
+    /// a schema is often somebody else's to make.
+    fn create_schema(tables: &Tables) -> Option<String> {
+        let schema = tables.schema()?;
+        Some(format!(
+            "DO $$ BEGIN IF to_regnamespace('{schema}') IS NULL THEN CREATE SCHEMA \"{schema}\"; END IF; END $$;\n"
+        ))
     }
 }
 

@@ -68,6 +68,7 @@ where
 }
 
 /// Not an `async fn`: a row must not live across an await, it need not be `Send`.
+#[allow(clippy::needless_pass_by_value)] // the stream gives its rows away
 fn read<'a, DB: Dialect, R: diesel::row::Row<'a, DB>>(row: R) -> std::future::Ready<QueryResult<(i32, Id)>> {
     std::future::ready(DB::appended(&row))
 }

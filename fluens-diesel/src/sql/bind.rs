@@ -103,7 +103,7 @@ mod postgres {
 mod sqlite {
     use diesel::{serialize::IsNull, sqlite::Sqlite};
 
-    use super::*;
+    use super::{AstPass, Bind, Id, List, Now, Output, OwnedClock, QueryResult, ToSql, Ts, s, serialize};
 
     binds! { Sqlite;
         i16 => s::SmallInt, i32 => s::Integer, i64 => s::BigInt, String => s::Text, Id => s::Binary,

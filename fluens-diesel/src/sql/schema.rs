@@ -3,11 +3,11 @@
 use diesel::sql_types::{Bool, Integer};
 
 use super::template::{Piece, pieces, statement};
-use crate::{Migration, Tables};
+use crate::{Migration, Tables, store::MIN_COMPATIBLE};
 
 /// Our own bookkeeping: what is there, and which programs can work with it.
-pub(crate) const BOOKKEEPING: &str = "CREATE TABLE IF NOT EXISTS {fluens}schema \
-    (version integer NOT NULL, min_compatible integer NOT NULL)";
+const BOOKKEEPING: &str = "CREATE TABLE IF NOT EXISTS {fluens}schema \
+    (version integer NOT NULL, min_compatible integer NOT NULL);";
 
 statement! {
     /// Is there anything of ours yet?
@@ -23,22 +23,8 @@ statement! {
     sqlite: "SELECT version, min_compatible FROM {fluens}schema",
 }
 
-statement! {
-    /// Forgets the version before a new one is written.
-    ClearVersion {},
-    postgres: "DELETE FROM {fluens}schema",
-    sqlite: "DELETE FROM {fluens}schema",
-}
-
-statement! {
-    /// What is there from now on.
-    WriteVersion { version: i32, min_compatible: i32 },
-    postgres: "INSERT INTO {fluens}schema (version, min_compatible) VALUES ({version}, {min_compatible})",
-    sqlite: "INSERT INTO {fluens}schema (version, min_compatible) VALUES ({version}, {min_compatible})",
-}
-
 /// A text of our own with `{fluens}` filled in. The schema's name was checked to be plain.
-pub(crate) fn filled(tables: &Tables, template: &str) -> String {
+fn filled(tables: &Tables, template: &str) -> String {
     let fill = |piece| match piece {
         Piece::Text(text) => text.to_owned(),
         Piece::Mark(_) => tables.prefix(),
@@ -46,9 +32,16 @@ pub(crate) fn filled(tables: &Tables, template: &str) -> String {
     pieces(template).map(fill).collect()
 }
 
-/// The migrations of one dialect.
+/// The migrations of one dialect. Each writes down its own version: run by hand they leave behind the same as run by a
+/// program.
 pub(crate) fn migrations(tables: &Tables, all: &[(i32, &'static str, &str)]) -> Vec<Migration> {
-    all.iter()
-        .map(|(version, name, sql)| Migration { version: *version, name, sql: filled(tables, sql) })
-        .collect()
+    let migration = |(version, name, sql): &(i32, &'static str, &str)| {
+        let written = format!(
+            "DELETE FROM {{fluens}}schema;\nINSERT INTO {{fluens}}schema (version, min_compatible) VALUES ({version}, {});",
+            MIN_COMPATIBLE.min(*version)
+        );
+        let sql = filled(tables, &format!("{BOOKKEEPING}\n\n{sql}\n{written}\n"));
+        Migration { version: *version, name, sql }
+    };
+    all.iter().map(migration).collect()
 }

@@ -129,7 +129,11 @@ macro_rules! stamp {
 
         impl $crate::Schema for $store {
             fn migrations(tables: &Tables) -> Vec<Migration> {
-                schema::migrations(tables, &$migrations)
+                let mut all = schema::migrations(tables, &$migrations);
+                if let (Some(first), Some(schema)) = (all.first_mut(), Self::create_schema(tables)) {
+                    first.sql.insert_str(0, &schema);
+                }
+                all
             }
 
             async fn version(conn: &mut Self::Conn, tables: &Tables) -> QueryResult<Option<SchemaVersion>> {
@@ -145,10 +149,9 @@ macro_rules! stamp {
             async fn migrate(conn: &mut Self::Conn, tables: &Tables) -> QueryResult<SchemaVersion> {
                 loop {
                     let applied = in_transaction::<Self, _>(conn, async |conn| {
-                        if !Self::lock_schema(conn, tables).await? {
+                        if !Self::lock_schema(conn).await? {
                             return Ok(None);
                         }
-                        conn.batch_execute(&schema::filled(tables, BOOKKEEPING)).await?;
                         let present = Self::version(conn, tables).await?;
                         if let Some(present) = present
                             && present.version >= SCHEMA_VERSION
@@ -160,12 +163,7 @@ macro_rules! stamp {
                                 conn.batch_execute(&migration.sql).await?;
                             }
                         }
-                        let (version, min_compatible) = (SCHEMA_VERSION, MIN_COMPATIBLE);
-                        ClearVersion { tables: tables.clone() }.execute(conn).await?;
-                        WriteVersion { tables: tables.clone(), version, min_compatible }
-                            .execute(conn)
-                            .await?;
-                        Ok(Some(SchemaVersion { version, min_compatible }))
+                        Self::version(conn, tables).await
                     });
                     match applied.await? {
                         Some(version) => return Ok(version),
@@ -193,10 +191,9 @@ pub(crate) mod prelude {
                 self, IdsOfNames, LockRegistry, MoveRows, NameConsumer, NewConsumer, RemoveConsumer,
                 Subscribe, Unsubscribe,
             },
-            schema::{self, BOOKKEEPING, ClearVersion, HasSchema, ReadVersion, WriteVersion},
+            schema::{self, HasSchema, ReadVersion},
             settle::{Ack, Expire, Hold, SetAside},
         },
-        store::MIN_COMPATIBLE,
     };
 }
 

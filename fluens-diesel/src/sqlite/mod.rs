@@ -47,7 +47,7 @@ impl Connect for Db {
 
     async fn open(settings: &DatabaseSettings) -> Result<Pool, OpenError> {
         connect::check_version()?;
-        Pool::open(&settings.url).await
+        Pool::open(&settings.url)
     }
 
     async fn writer(pool: &Pool) -> Result<Guard, StoreError> {
@@ -75,8 +75,12 @@ const MIGRATIONS: [(i32, &str, &str); 1] =
 
 #[allow(clippy::unused_async)] // as on PostgreSQL
 impl Db {
-    async fn lock_schema(_: &mut <Db as Connect>::Conn, _: &Tables) -> QueryResult<bool> {
+    async fn lock_schema(_: &mut <Db as Connect>::Conn) -> QueryResult<bool> {
         Ok(true) // the transaction is the only writer
+    }
+
+    fn create_schema(_: &Tables) -> Option<String> {
+        None // the file is the schema
     }
 
     async fn lock_keys(

@@ -39,7 +39,7 @@ struct Line {
 }
 
 impl Pool {
-    pub(super) async fn open(url: &str) -> Result<Self, OpenError> {
+    pub(super) fn open(url: &str) -> Result<Self, OpenError> {
         let place = Place::of_url(url)?;
         let line = || {
             let conn = establish(&place).map_err(|error| unreachable(&place, &error))?;
@@ -70,11 +70,11 @@ impl Line {
     async fn take(self: &Arc<Self>) -> Result<Guard, StoreError> {
         // Whoever holds it and asks again would wait for itself.
         let me = task::try_id();
-        if me.is_some() && *self.holder.lock().unwrap_or_else(|e| e.into_inner()) == me {
+        if me.is_some() && *self.holder.lock().unwrap_or_else(std::sync::PoisonError::into_inner) == me {
             return Err(StoreError::NestedTransaction);
         }
         let conn = self.conn.clone().lock_owned().await;
-        *self.holder.lock().unwrap_or_else(|e| e.into_inner()) = me;
+        *self.holder.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = me;
         Ok(Guard { conn, line: self.clone() })
     }
 }
@@ -106,7 +106,7 @@ impl Drop for Guard {
         if !is_clean(&mut self.conn) {
             self.clean();
         }
-        *self.line.holder.lock().unwrap_or_else(|e| e.into_inner()) = None;
+        *self.line.holder.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
     }
 }
 

@@ -42,6 +42,7 @@ fn main_of<L>(build: impl FnOnce() -> Builder<L>, work: impl AsyncFnOnce(&App<L>
         match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["migrate"] => Ok(builder.migrate().await?),
             ["migrate", "--print"] => {
+                builder.verify()?;
                 println!("{}", builder.migrations());
                 Ok(())
             }
@@ -59,33 +60,35 @@ fn main_of<L>(build: impl FnOnce() -> Builder<L>, work: impl AsyncFnOnce(&App<L>
 async fn run<L>(builder: Builder<L>, work: impl AsyncFnOnce(&App<L>) -> Result) -> Result {
     let app = builder.start().await?;
     let worked = work(&app).await;
+    let second_signal = stop_signal();
     tracing::info!(drain = ?app.drain(), "stopping");
     let stopped = tokio::select! {
         stopped = app.shutdown() => stopped.map_err(Failure::from),
-        () = stop_signal() => Err(Failure::from("stopped without waiting, by a second signal")),
+        () = second_signal => Err(Failure::from("stopped without waiting, by a second signal")),
     };
     worked.and(stopped)
 }
 
-/// Resolves when the process is asked to stop.
-pub(super) async fn stop_signal() {
-    let interrupted = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        let terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
-        let terminated = async {
-            match terminated {
-                Ok(mut signal) => signal.recv().await,
-                Err(_) => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            _ = interrupted => {}
-            _ = terminated => {}
+/// Resolves when the process is asked to stop. It listens from the call on, not only when it is polled.
+#[cfg(unix)]
+pub(super) fn stop_signal() -> impl Future<Output = ()> {
+    use std::task::Poll;
+    use tokio::signal::unix::{SignalKind, signal};
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
+    let mut signals: Vec<_> = kinds.into_iter().filter_map(|kind| signal(kind).ok()).collect();
+    std::future::poll_fn(move |cx| {
+        if signals.iter_mut().any(|signal| signal.poll_recv(cx).is_ready()) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
         }
-    }
-    #[cfg(not(unix))]
-    let _ = interrupted.await;
+    })
+}
+
+/// Resolves when the process is asked to stop.
+#[cfg(not(unix))]
+pub(super) async fn stop_signal() {
+    let _ = tokio::signal::ctrl_c().await;
 }
 
 fn trace_to_stderr(filter: &str) {

@@ -179,18 +179,17 @@ impl<M: Module> Part for ModulePart<M> {
                 return Err(Fault::new(what, help));
             };
             let key = (TypeId::of::<M::Db>(), database.clone());
-            let db =
-                match opened.databases.get(&key).and_then(|db| db.clone().downcast::<Database<M::Db>>().ok())
-                {
-                    Some(db) => db,
-                    None => {
-                        let db = Arc::new(Self::open_database(&database, settings).await?);
-                        let url = fluens_diesel::redacted(&db.settings.url);
-                        tracing::info!(module = M::NAME, database = kind, url, "opened");
-                        opened.databases.insert(key, db.clone());
-                        db
-                    }
-                };
+            let db = if let Some(db) =
+                opened.databases.get(&key).and_then(|db| db.clone().downcast::<Database<M::Db>>().ok())
+            {
+                db
+            } else {
+                let db = Arc::new(Self::open_database(&database, settings).await?);
+                let url = fluens_diesel::redacted(&db.settings.url);
+                tracing::info!(module = M::NAME, database = kind, url, "opened");
+                opened.databases.insert(key, db.clone());
+                db
+            };
             remember_tables(M::NAME, db.tables.clone());
             opened.handles.insert(TypeId::of::<M>(), Arc::new(Handle::<M> { db }));
             Ok(())

@@ -83,7 +83,8 @@ impl<L> App<L> {
     /// that do not are dropped and rolled back; their messages are kept and their attempts do not count.
     pub async fn shutdown(&self) -> Result<(), Error> {
         self.stop.send_replace(true);
-        let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(|e| e.into_inner()));
+        let mut tasks =
+            std::mem::take(&mut *self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         let drain = self.settings.drain;
         let all_ended = async { while tasks.join_next().await.is_some() {} };
         if tokio::time::timeout(drain, all_ended).await.is_ok() {

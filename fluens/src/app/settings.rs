@@ -101,7 +101,7 @@ impl Settings {
             };
         }
         let values = builder.add_source(file).add_source(environment).build().map(|config| config.cache);
-        match values.map(|values| values.into_table()) {
+        match values.map(config::Value::into_table) {
             Ok(Ok(values)) => Self::read(values),
             Ok(Err(error)) | Err(error) => {
                 let fault =
@@ -287,11 +287,10 @@ mod tests {
     use super::*;
 
     fn load(code: &[(&str, &str)], toml: &str, environment: &[(&str, &str)]) -> (Settings, Vec<Fault>) {
-        let map =
-            |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let environment: HashMap<String, String> =
-            map(environment).into_iter().collect::<BTreeMap<_, _>>().into_iter().collect();
-        Settings::layered(&map(code), File::from_str(toml, FileFormat::Toml), Some(environment))
+        fn map<M: FromIterator<(String, String)>>(pairs: &[(&str, &str)]) -> M {
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        }
+        Settings::layered(&map(code), File::from_str(toml, FileFormat::Toml), Some(map(environment)))
     }
 
     #[test]

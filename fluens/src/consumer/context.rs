@@ -75,12 +75,11 @@ impl<M: Module> Context<M> {
     /// The connection. The transaction begins at the first call: wait for the network before it, and neither a
     /// connection nor a lock is held meanwhile.
     pub async fn conn(&mut self) -> Result<&mut Conn<M>, Error> {
-        let lent = match self.lent.take() {
-            Some(lent) => lent,
-            None => {
-                let group = self.group.clone().lock_owned().await;
-                Lent { group, since: None, returned: false }
-            }
+        let lent = if let Some(lent) = self.lent.take() {
+            lent
+        } else {
+            let group = self.group.clone().lock_owned().await;
+            Lent { group, since: None, returned: false }
         };
         let lent = self.lent.insert(lent);
         if lent.since.is_none() {
@@ -121,7 +120,7 @@ impl<M: Module> Context<M> {
     ///     Ok(())
     /// }
     /// ```
-    pub fn savepoint<'a, R, E, F>(&'a mut self, part: F) -> impl Future<Output = Result<R, E>> + Send + 'a
+    pub async fn savepoint<'a, R, E, F>(&'a mut self, part: F) -> Result<R, E>
     where
         for<'t> F: AsyncFnOnce(&'t mut Context<M>) -> Result<R, E>
             + SendAsync<&'t mut Context<M>, Result<R, E>>
@@ -130,21 +129,19 @@ impl<M: Module> Context<M> {
         E: From<Error> + Send + 'a,
         R: Send + 'a,
     {
-        async move {
-            let staged = self.staged.len();
-            Manager::<M>::begin_transaction(self.conn().await?).await.map_err(Error::from)?;
-            let result = part(self).await;
-            let conn = self.conn().await?;
-            match result {
-                Ok(value) => {
-                    Manager::<M>::commit_transaction(conn).await.map_err(Error::from)?;
-                    Ok(value)
-                }
-                Err(error) => {
-                    Manager::<M>::rollback_transaction(conn).await.map_err(Error::from)?;
-                    self.staged.truncate(staged);
-                    Err(error)
-                }
+        let staged = self.staged.len();
+        Manager::<M>::begin_transaction(self.conn().await?).await.map_err(Error::from)?;
+        let result = part(self).await;
+        let conn = self.conn().await?;
+        match result {
+            Ok(value) => {
+                Manager::<M>::commit_transaction(conn).await.map_err(Error::from)?;
+                Ok(value)
+            }
+            Err(error) => {
+                Manager::<M>::rollback_transaction(conn).await.map_err(Error::from)?;
+                self.staged.truncate(staged);
+                Err(error)
             }
         }
     }

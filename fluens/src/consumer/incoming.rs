@@ -33,11 +33,11 @@ pub(crate) struct Waited(Mutex<(Duration, Option<Instant>)>);
 
 impl Waited {
     pub(crate) fn begin(&self) {
-        self.0.lock().unwrap_or_else(|e| e.into_inner()).1 = Some(Instant::now());
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).1 = Some(Instant::now());
     }
 
     pub(crate) fn end(&self) {
-        let mut waited = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        let mut waited = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(since) = waited.1.take() {
             waited.0 += since.elapsed();
         }
@@ -45,7 +45,7 @@ impl Waited {
 
     /// All of it so far.
     pub(crate) fn total(&self) -> Duration {
-        let waited = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        let waited = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         waited.0 + waited.1.map_or(Duration::ZERO, |since| since.elapsed())
     }
 }

@@ -10,8 +10,11 @@ use crate::{Result, module::Module};
 /// A consumer of module `M`. It owns its context, so that the lane can give it up, and gives it back when it returns.
 pub struct TypedConsumer<M: Module> {
     /// Decodes, extracts, calls the function and stages what it returned.
-    pub call: fn(Context<M>) -> BoxFuture<'static, (Context<M>, Result)>,
+    pub call: Call<M>,
 }
+
+/// The context goes in and comes back.
+type Call<M> = fn(Context<M>) -> BoxFuture<'static, (Context<M>, Result)>;
 
 /// What `#[consumer(..)]` says beside the names.
 #[derive(Debug, Clone, Copy)]

@@ -139,21 +139,21 @@ pub(crate) struct Wakes(RwLock<HashMap<i32, Arc<Signal>>>);
 
 impl Wakes {
     pub(crate) fn add(&self, consumer: i32, signal: Arc<Signal>) {
-        self.0.write().unwrap_or_else(|e| e.into_inner()).insert(consumer, signal);
+        self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner).insert(consumer, signal);
     }
 
     pub(crate) fn wake_all(&self, consumers: &[i32]) {
-        let signals = self.0.read().unwrap_or_else(|e| e.into_inner());
+        let signals = self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         for signal in consumers.iter().filter_map(|consumer| signals.get(consumer)) {
             signal.wake();
         }
     }
 
     pub(crate) fn get(&self, consumer: i32) -> Option<Arc<Signal>> {
-        self.0.read().unwrap_or_else(|e| e.into_inner()).get(&consumer).cloned()
+        self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner).get(&consumer).cloned()
     }
 
     pub(crate) fn consumers(&self) -> Vec<i32> {
-        self.0.read().unwrap_or_else(|e| e.into_inner()).keys().copied().collect()
+        self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner).keys().copied().collect()
     }
 }

@@ -142,9 +142,9 @@ impl<T: Planned> Plan<T> {
             self.owned.get(&lane).into_iter().flatten().filter_map(|id| self.head(*id).map(|at| (at, *id)));
         let (_, id) = own.chain(self.free.first().copied()).min()?;
         self.unlist(id);
-        let line = self.lines.get_mut(&id)?;
-        line.owner = Some(lane);
-        let (_, item) = line.waiting.pop_first()?;
+        let chosen = self.lines.get_mut(&id)?;
+        chosen.owner = Some(lane);
+        let (_, item) = chosen.waiting.pop_first()?;
         self.owned.entry(lane).or_default().insert(id);
         self.waiting -= 1;
         self.running.insert(item.seq(), item.bytes());

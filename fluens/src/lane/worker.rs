@@ -160,7 +160,7 @@ impl<M: Module> Worker<M> {
         }
         let started = tokio::time::Instant::now();
         // Without a timeout, a year is as good as never.
-        let timeout = self.inbox.timeout.unwrap_or(Duration::from_secs(365 * 86_400));
+        let timeout = self.inbox.timeout.unwrap_or(Duration::from_hours(8760));
         let mut deadline = pin!(tokio::time::sleep_until(started + timeout));
         let mut patience = pin!(tokio::time::sleep(PATIENCE));
         let mut impatient = !ran.is_empty();
@@ -242,9 +242,10 @@ impl<M: Module> Worker<M> {
             }
         }
         let conn = group.conn().await?;
-        let appended = match outgoing.is_empty() {
-            true => Appended::default(),
-            false => append_async(conn, &db.tables, outgoing).await?,
+        let appended = if outgoing.is_empty() {
+            Appended::default()
+        } else {
+            append_async(conn, &db.tables, outgoing).await?
         };
         let acks: Vec<Acked> = batch.iter().map(|ran| ran.item.acked()).collect();
         // The fence: of two nodes that ran the same delivery exactly one deletes its row.
@@ -268,10 +269,7 @@ impl<M: Module> Worker<M> {
         }
         for Ran { mut item, .. } in batch {
             item.alone = true;
-            match shared {
-                true => self.inbox.put_back(item),
-                false => return self.count(item, &failure).await,
-            }
+            if shared { self.inbox.put_back(item) } else { return self.count(item, &failure).await }
         }
     }
 

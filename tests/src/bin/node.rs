@@ -20,8 +20,11 @@ struct Work {
     key: i64,
 }
 
-diesel::table! { effects (place) { place -> BigInt, n -> BigInt, key -> BigInt, } }
-diesel::table! { sent (place) { place -> BigInt, n -> BigInt, } }
+mod tables {
+    diesel::table! { effects (place) { place -> BigInt, n -> BigInt, key -> BigInt, } }
+    diesel::table! { sent (place) { place -> BigInt, n -> BigInt, } }
+}
+use tables::{effects, sent};
 
 // The numbers are not UNIQUE: a double effect must show, not fail.
 const TABLES: &str = "
