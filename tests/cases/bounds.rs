@@ -76,6 +76,21 @@ async fn no_more_at_work_than_lanes() {
     assert_eq!(effects(&bounded).await.len(), 600);
 }
 
+/// With room for less than one message, they still pass, one by one.
+#[tokio::test(flavor = "multi_thread")]
+async fn less_memory_than_a_message_needs_is_slow_but_safe() {
+    let (url, probe) = (database!(), Probe::default());
+    let app = fluens::app!(Bounded, .., |app| app.database(url).state(probe.clone()).memory(4096));
+    let app = app.start().await.unwrap();
+    let bounded = Bounded::of(&app);
+    create_effects(&bounded).await;
+    let loads: Vec<Load> = (0..30).map(|n| Load { n, weight: "x".repeat(20_000) }).collect();
+    bounded.publish_all(&loads).await.unwrap();
+    in_time("all loads", app.settled()).await;
+    assert_eq!(probe.most_at_work(), 1, "never two in memory");
+    assert_eq!(effects(&bounded).await.len(), 30);
+}
+
 /// A key with more waiting than fits in memory, behind a slow head: others go on.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_key_with_a_backlog_blocks_only_itself() {

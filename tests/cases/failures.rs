@@ -115,6 +115,42 @@ async fn whatever_way_it_fails_nothing_of_it_stays_and_it_is_tried_again() {
     assert_eq!(inbox_rows(&failing, "true").await, 0);
 }
 
+/// A consumer with effects outside the database does not want to run again for a neighbour's failure.
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_transaction_of_its_own_nobody_elses_failure_repeats_it() {
+    fluens::module! { Apart { db: db::Db, publishes: [Call], consumes: [Call] } }
+    #[message(name = "apart.call")]
+    struct Call {
+        n: i64,
+    }
+    #[consumer(own_transaction)]
+    async fn alone(call: Call, probe: State<Probe>, ctx: &mut Context<Apart>) -> Result {
+        probe.saw(format!("alone {}", call.n));
+        write_effect(ctx.conn().await?, call.n, "").await?;
+        if call.n % 5 == 4 && ctx.attempt() == 1 { Err("on purpose".into()) } else { Ok(()) }
+    }
+    #[consumer]
+    async fn together(call: Call, probe: State<Probe>, ctx: &mut Context<Apart>) -> Result {
+        probe.saw(format!("together {}", call.n));
+        write_effect(ctx.conn().await?, 100 + call.n, "").await?;
+        if call.n % 5 == 4 && ctx.attempt() == 1 { Err("on purpose".into()) } else { Ok(()) }
+    }
+    let (url, probe) = (database!(), Probe::default());
+    let app = fluens::app!(Apart, .., |app| app.database(url).state(probe.clone())).start().await.unwrap();
+    let apart = Apart::of(&app);
+    create_effects(&apart).await;
+    let calls: Vec<Call> = (0..20).map(|n| Call { n }).collect();
+    apart.publish_all(&calls).await.unwrap();
+    in_time("all calls", app.settled()).await;
+    assert_eq!(effects(&apart).await, [(0..20).collect::<Vec<_>>(), (100..120).collect()].concat());
+    for n in 0..20 {
+        let runs = if n % 5 == 4 { 2 } else { 1 };
+        assert_eq!(probe.count(&format!("alone {n}")), runs, "{n}");
+    }
+    let repeated = (0..20).filter(|n| n % 5 != 4 && probe.count(&format!("together {n}")) > 1).count();
+    assert!(repeated > 0, "in a group, neighbours run again: else this test shows nothing");
+}
+
 /// Past the retries in memory the failure is stored: with its attempts, its error, and its key waiting behind it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stored_failure_holds_its_key_and_survives_a_restart() {

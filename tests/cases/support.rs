@@ -10,9 +10,18 @@ diesel::table! {
     effects (place) { place -> BigInt, id -> BigInt, note -> Text, }
 }
 
+/// The environment goes before what a case says: it would lead every case to one database, perhaps one that matters.
+pub(crate) fn refuse_a_database_from_outside() {
+    assert!(
+        std::env::var_os("FLUENS_DATABASE").is_none(),
+        "unset FLUENS_DATABASE: these tests bring their own"
+    );
+}
+
 /// The url of a new database; `None`: this machine has none, and the case says so and ends.
 macro_rules! database {
-    () => {
+    () => {{
+        super::support::refuse_a_database_from_outside();
         match crate::new_database() {
             Some(url) => url,
             None => {
@@ -20,7 +29,7 @@ macro_rules! database {
                 return;
             }
         }
-    };
+    }};
 }
 
 /// Ends a case that the backend declares it cannot do.

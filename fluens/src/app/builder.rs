@@ -101,6 +101,11 @@ impl<L> Builder<L> {
         self.set("batch", rows.to_string())
     }
 
+    /// How many bytes of messages a consumer may hold in memory; 16 MiB by default. The database is the buffer.
+    pub fn memory(self, bytes: u64) -> Self {
+        self.set("memory", bytes.to_string())
+    }
+
     /// How often to look for work that no wake-up announced; every second by default.
     pub fn poll(self, every: Duration) -> Self {
         self.set("poll", humantime::format_duration(every).to_string())
