@@ -91,11 +91,13 @@ async fn less_memory_than_a_message_needs_is_slow_but_safe() {
     assert_eq!(effects(&bounded).await.len(), 30);
 }
 
-/// A key with more waiting than fits in memory, behind a slow head: others go on.
+/// A key with more waiting than fits in memory, behind a slow head: it must not take all the room.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_key_with_a_backlog_blocks_only_itself() {
     let (url, probe) = (database!(), Probe::default());
-    let app = start!(url, probe);
+    let app =
+        fluens::app!(Bounded, .., |app| app.database(url).state(probe.clone()).batch(20).memory(30_000));
+    let app = app.start().await.unwrap();
     let bounded = Bounded::of(&app);
     let mut all: Vec<Hot> = (0..500).map(|n| Hot { key: 0, n }).collect();
     all.extend((0..30).map(|n| Hot { key: n + 1, n }));

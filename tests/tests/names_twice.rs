@@ -82,22 +82,23 @@ fn one_name_in_two_crates_does_not_link() {
 
 fn write_workspace(folder: &Path) {
     let fluens = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fluens");
-    let mut dependencies = String::new();
+    let mut dependencies = Vec::new();
     for Pair { name, source, main, .. } in PAIRS {
-        let mut program = main.to_owned();
-        for half in [format!("{name}_1"), format!("{name}_2")] {
-            write(&folder.join(&half).join("src/lib.rs"), &source.replace("{crate}", &half));
-            write(&folder.join(&half).join("Cargo.toml"), &manifest(&half, ""));
-            dependencies += &format!("{half}.path = \"../{half}\"\n");
-            program += &format!("\nuse {half} as _;");
+        let halves = [format!("{name}_1"), format!("{name}_2")];
+        for half in &halves {
+            write(&folder.join(half).join("src/lib.rs"), &source.replace("{crate}", half));
+            write(&folder.join(half).join("Cargo.toml"), &manifest(half, ""));
+            dependencies.push(format!("{half}.path = \"../{half}\"\n"));
         }
-        write(&folder.join(format!("programs/src/bin/{name}.rs")), &program);
+        let links_both = halves.map(|half| format!("use {half} as _;\n")).concat();
+        write(&folder.join(format!("programs/src/bin/{name}.rs")), &(links_both + main));
     }
-    write(&folder.join("programs/Cargo.toml"), &manifest("programs", &dependencies));
+    write(&folder.join("programs/Cargo.toml"), &manifest("programs", &dependencies.concat()));
     let workspace = format!(
         "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n\
-         [workspace.dependencies]\nfluens.path = {fluens:?}\n\
-         [profile.dev]\ndebug = false\nincremental = false\n"
+         [workspace.dependencies]\nfluens.path = '{}'\n\
+         [profile.dev]\ndebug = false\nincremental = false\n",
+        fluens.display()
     );
     write(&folder.join("Cargo.toml"), &workspace);
     fs::copy(fluens.join("../Cargo.lock"), folder.join("Cargo.lock")).unwrap();
