@@ -84,6 +84,8 @@ pub trait Connect: Send + Sync + Sized + 'static {
 
     /// As people call it.
     const KIND: &'static str;
+    /// Whether tables can be put into a schema of one's choice.
+    const HAS_SCHEMAS: bool;
     /// The url when none is configured.
     const DEFAULT_URL: Option<&'static str>;
 
@@ -107,6 +109,9 @@ pub trait Dialect: Backend + diesel::expression::QueryMetadata<(Integer, Binary)
     type Seen: Query<SqlType = (Integer, Binary)> + QueryFragment<Self> + QueryId + Send + 'static;
     /// Keeps the places in the line in the order of commits.
     type Lock: QueryFragment<Self> + QueryId + Send + 'static;
+
+    /// Whether tables can be in a schema of one's choice.
+    const HAS_SCHEMAS: bool;
 
     /// Notes the ids.
     fn seen(tables: &Tables, ids: Vec<Id>) -> Self::Seen;

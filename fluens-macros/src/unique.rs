@@ -30,5 +30,9 @@ pub(crate) fn symbol(complaint: &str, at: Span) -> TokenStream {
     quote_spanned! {located(at)=>
         #[unsafe(export_name = #complaint)]
         static __UNIQUE: u8 = 0;
+        // Drags this object file into every program that names the crate, whatever else of it is used: a module
+        // registers nothing that would.
+        #[used]
+        static __LINKED: &u8 = &__UNIQUE;
     }
 }

@@ -53,7 +53,7 @@ impl<C: AsyncConnection<Backend: Dialect>> Connection<Async> for C {
         Box::pin(async move {
             let id = staged.id;
             let row = staged.into_row(Origin { module, cause: None })?;
-            let appended = append_async(self, &tables_of(module), vec![row]).await?;
+            let appended = append_async(self, &tables_of::<C::Backend>(module), vec![row]).await?;
             published_elsewhere();
             Ok(receipt(id, &appended))
         })
@@ -69,7 +69,7 @@ impl<C: LoadConnection<Backend: Dialect>> Connection<Sync> for C {
     fn publish_staged(&mut self, module: &'static str, staged: Staged) -> Self::Published<'_> {
         let id = staged.id;
         let row = staged.into_row(Origin { module, cause: None })?;
-        let appended = append_sync(self, &tables_of(module), vec![row])?;
+        let appended = append_sync(self, &tables_of::<C::Backend>(module), vec![row])?;
         published_elsewhere();
         Ok(receipt(id, &appended))
     }
@@ -107,15 +107,24 @@ pub(crate) fn receipt(id: fluens_diesel::Id, appended: &Appended) -> Receipt {
 static TABLES: LazyLock<RwLock<HashMap<&'static str, Tables>>> = LazyLock::new(RwLock::default);
 
 pub(crate) fn remember_tables(module: &'static str, tables: Tables) {
-    TABLES.write().unwrap_or_else(std::sync::PoisonError::into_inner).insert(module, tables);
+    let mut known = TABLES.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(before) = known.insert(module, tables.clone())
+        && !before.is_same_place(&tables)
+    {
+        tracing::warn!(
+            module,
+            "runs in two schemas in this process; publishing on connections of your own goes to the last"
+        );
+    }
 }
 
-fn tables_of(module: &'static str) -> Tables {
+fn tables_of<DB: Dialect>(module: &'static str) -> Tables {
     if let Some(tables) = TABLES.read().unwrap_or_else(std::sync::PoisonError::into_inner).get(module) {
         return tables.clone();
     }
-    let schema = Settings::of_the_process().schema_of(module).map(str::to_owned);
-    let tables = Tables::new(schema.as_deref(), Clock::Database);
+    let settings = Settings::of_the_process();
+    let schema = settings.schema_of(module).filter(|_| DB::HAS_SCHEMAS);
+    let tables = Tables::new(schema, Clock::Database);
     remember_tables(module, tables.clone());
     tables
 }

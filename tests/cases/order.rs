@@ -1,11 +1,15 @@
 //! P3: messages of one partition key reach a consumer in the order in which their transactions committed.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
 
 use fluens::{diesel_prelude::*, prelude::*};
 use fluens_tests::probe::{Probe, in_time};
+use tokio::sync::Notify;
 
-use super::support::{create_effects, database, effects, effects_as_written, execute, needs, write_effect};
+use super::support::{create_effects, database, effects, effects_as_written, needs, write_effect};
 use crate::db;
 
 fluens::module! { pub Ordered { db: db::Db, publishes: [Move, Urgent], consumes: [Move, Urgent] } }
@@ -102,73 +106,85 @@ async fn keys_stay_in_order_across_restarts() {
     assert_in_order(&ordered, 10, 60).await;
 }
 
-/// A transaction that published first and commits last must come last: whoever publishes the key meanwhile waits.
+/// One transaction publishes and stays open; another of the same key wants to publish and commit meanwhile. Whoever
+/// commits first must be consumed first.
 #[tokio::test(flavor = "multi_thread")]
 async fn order_is_the_order_of_commits() {
     needs!(parallel_writers);
     let url = database!();
-    let app = start!(url);
+    let app = start!(url.clone());
     let ordered = Ordered::of(&app);
     create_effects(&ordered).await;
     app.shutdown().await.unwrap();
-    // Eight writers on four keys; each draws its numbers inside its own transaction, under a row lock of its own,
-    // so that the numbers of a key are in the order of commits.
-    let sql = "CREATE TABLE counters (key bigint PRIMARY KEY, n bigint NOT NULL); \
-               INSERT INTO counters SELECT k, 0 FROM generate_series(0, 3) k";
-    execute(&ordered, sql).await;
-    let writers = (0..8).map(|writer: i64| {
-        let ordered = ordered.clone();
-        tokio::spawn(async move {
-            for round in 0..25 {
-                let key = (writer + round) % 4;
-                let mut conn = ordered.connection().await.unwrap();
-                conn.transaction(async |conn| -> Result<(), fluens::Error> {
-                    // Publishes before the number is drawn: without the lock of the key, places would be given in
-                    // another order than commits happen.
-                    let first = Ordered::publish(conn, &Move { key: key + 100, n: 0 }).await?;
-                    assert_eq!(first.consumers, 1);
-                    tokio::task::yield_now().await;
-                    let n: i64 = diesel::sql_query(format!(
-                        "UPDATE counters SET n = n + 1 WHERE key = {key} RETURNING n"
-                    ))
-                    .get_result::<Drawn>(conn)
-                    .await?
-                    .n;
-                    Ordered::publish(conn, &Move { key, n: n - 1 }).await?;
-                    Ok(())
-                })
-                .await
-                .unwrap();
-            }
+    for round in 0..3 {
+        let committed = Arc::new(Mutex::new(Vec::new()));
+        let (published, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let first =
+            publish_and_wait(&ordered, round, 0, committed.clone(), Some((published.clone(), go.clone())));
+        in_time("the first to publish", published.notified()).await;
+        let second = publish_and_wait(&ordered, round, 1, committed.clone(), None);
+        // It has committed, or it waits for the lock of the key.
+        in_time("the second", async {
+            while committed.lock().unwrap().is_empty() && !somebody_waits_for_a_lock(&ordered).await {}
         })
-    });
-    for writer in writers.collect::<Vec<_>>() {
-        in_time("a writer", writer).await.unwrap();
-    }
-    let mut conn = ordered.connection().await.unwrap();
-    for key in 0..4 {
-        let sql = "SELECT convert_from(payload, 'UTF8')::json->>'n' AS n FROM fluens_inbox \
-                   WHERE convert_from(payload, 'UTF8')::json->>'key' = $1 ORDER BY seq";
-        let rows: Vec<Stored> = diesel::sql_query(sql)
-            .bind::<diesel::sql_types::Text, _>(key.to_string())
-            .load(&mut *conn)
-            .await
-            .unwrap();
-        let numbers: Vec<i64> = rows.iter().map(|row| row.n.parse().unwrap()).collect();
-        assert_eq!(numbers, (0..50).collect::<Vec<_>>(), "key {key}");
+        .await;
+        go.notify_one();
+        in_time("both", async { tokio::try_join!(first, second) }).await.unwrap();
+        let stored = stored_numbers(&ordered, round).await;
+        assert_eq!(stored, *committed.lock().unwrap(), "the line must be in the order of commits");
     }
 }
 
+type Signals = (Arc<Notify>, Arc<Notify>);
+
+/// Publishes number `n` of a key in a transaction of its own; with signals, tells when it has, and waits to commit.
+fn publish_and_wait(
+    ordered: &Handle<Ordered>,
+    key: i64,
+    n: i64,
+    committed: Arc<Mutex<Vec<i64>>>,
+    signals: Option<Signals>,
+) -> tokio::task::JoinHandle<()> {
+    let ordered = ordered.clone();
+    tokio::spawn(async move {
+        let mut conn = ordered.connection().await.unwrap();
+        let result = conn.transaction(async |conn| -> Result<(), fluens::Error> {
+            Ordered::publish(conn, &Move { key, n }).await?;
+            if let Some((published, go)) = signals {
+                published.notify_one();
+                go.notified().await;
+            }
+            Ok(())
+        });
+        result.await.unwrap();
+        committed.lock().unwrap().push(n);
+    })
+}
+
+async fn somebody_waits_for_a_lock(ordered: &Handle<Ordered>) -> bool {
+    let mut conn = ordered.connection().await.unwrap();
+    let sql = "SELECT count(*) AS n FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
+               AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    diesel::sql_query(sql).get_result::<Number>(&mut *conn).await.unwrap().n > 0
+}
+
+/// The numbers of a key in their order in the line.
+async fn stored_numbers(ordered: &Handle<Ordered>, key: i64) -> Vec<i64> {
+    let mut conn = ordered.connection().await.unwrap();
+    let sql = "SELECT (convert_from(payload, 'UTF8')::json->>'n')::bigint AS n FROM fluens_inbox \
+               WHERE convert_from(payload, 'UTF8')::json->>'key' = $1 ORDER BY seq";
+    let rows: Vec<Number> = diesel::sql_query(sql)
+        .bind::<diesel::sql_types::Text, _>(key.to_string())
+        .load(&mut *conn)
+        .await
+        .unwrap();
+    rows.into_iter().map(|row| row.n).collect()
+}
+
 #[derive(diesel::QueryableByName)]
-struct Drawn {
+struct Number {
     #[diesel(sql_type = diesel::sql_types::BigInt)]
     n: i64,
-}
-
-#[derive(diesel::QueryableByName)]
-struct Stored {
-    #[diesel(sql_type = diesel::sql_types::Text)]
-    n: String,
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,6 @@
 //! What only a server can do to us: crash, come back, cut connections. Nothing is lost, nothing happens twice.
 #![cfg(feature = "postgres")]
+#![allow(missing_docs)] // `table!` writes public items
 
 use diesel::sql_types::BigInt;
 use fluens::{diesel_prelude::*, postgres as db, prelude::*};

@@ -45,6 +45,7 @@ impl Connect for Db {
     type Guard = PooledConnection<'static, AsyncPgConnection>;
 
     const KIND: &'static str = "PostgreSQL";
+    const HAS_SCHEMAS: bool = true;
     const DEFAULT_URL: Option<&'static str> = None;
 
     async fn open(settings: &DatabaseSettings) -> Result<Pool, OpenError> {
@@ -115,6 +116,7 @@ impl Dialect for Pg {
     type Append = AppendChunk;
     type Seen = Seen;
     type Lock = Lock;
+    const HAS_SCHEMAS: bool = true;
 
     fn seen(tables: &Tables, mut ids: Vec<Id>) -> Seen {
         // Sorted: two batches with the same ids must not wait for each other in a circle.

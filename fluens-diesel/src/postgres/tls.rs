@@ -3,6 +3,7 @@
 
 use std::{path::Path, str::FromStr, sync::Arc};
 
+use percent_encoding::percent_decode_str;
 use rustls::{
     ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
     client::{
@@ -62,7 +63,9 @@ fn split_tls_parameters(url: &str) -> (String, Option<String>, Option<String>) {
     for parameter in query.split('&') {
         match parameter.split_once('=') {
             Some(("sslmode", value)) => mode = Some(value.to_owned()),
-            Some(("sslrootcert", value)) => root = Some(value.replace("%2F", "/").replace("%20", " ")),
+            Some(("sslrootcert", value)) => {
+                root = Some(percent_decode_str(value).decode_utf8_lossy().into_owned())
+            }
             _ => rest.push(parameter),
         }
     }

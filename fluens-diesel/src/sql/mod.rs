@@ -48,6 +48,11 @@ impl Tables {
         self.schema.as_deref()
     }
 
+    /// The same schema.
+    pub fn is_same_place(&self, other: &Tables) -> bool {
+        self.schema == other.schema
+    }
+
     pub(crate) fn clock(&self) -> &Clock {
         &self.clock
     }

@@ -43,6 +43,7 @@ impl Connect for Db {
     type Guard = Guard;
 
     const KIND: &'static str = "SQLite";
+    const HAS_SCHEMAS: bool = false;
     const DEFAULT_URL: Option<&'static str> = Some("sqlite:fluens.db");
 
     async fn open(settings: &DatabaseSettings) -> Result<Pool, OpenError> {
@@ -112,6 +113,7 @@ impl Dialect for Backend {
     type Append = AppendOne;
     type Seen = Seen;
     type Lock = NoLock;
+    const HAS_SCHEMAS: bool = false;
 
     fn seen(tables: &Tables, ids: Vec<Id>) -> Seen {
         Seen { tables: tables.clone(), ids: List(ids) }

@@ -47,23 +47,26 @@ impl<M: Module> Clone for Handle<M> {
 impl<M: Module> Handle<M> {
     /// Runs `work` in a transaction. Its writes and what it published commit together when it returns `Ok`, and leave
     /// no trace when it returns `Err`, panics or is dropped.
-    pub async fn transaction<'a, R, E, F>(&'a self, work: F) -> Result<R, E>
+    #[allow(clippy::manual_async_fn)] // so that a closure that is not `Send` is refused here, not where it is spawned
+    pub fn transaction<'a, R, E, F>(&'a self, work: F) -> impl Future<Output = Result<R, E>> + Send + 'a
     where
         for<'t> F:
             AsyncFnOnce(&'t mut Tx<M>) -> Result<R, E> + SendAsync<&'t mut Tx<M>, Result<R, E>> + Send + 'a,
         E: From<Error> + Send + 'a,
         R: Send + 'a,
     {
-        let mut tx = self.begin().await?;
-        match work(&mut tx).await {
-            Ok(value) => {
-                self.commit(tx).await?;
-                Ok(value)
-            }
-            Err(error) => {
-                // If this fails the connection is broken, and its pool throws it away.
-                let _ = Manager::<M>::rollback_transaction(tx.conn()).await;
-                Err(error)
+        async move {
+            let mut tx = self.begin().await?;
+            match work(&mut tx).await {
+                Ok(value) => {
+                    self.commit(tx).await?;
+                    Ok(value)
+                }
+                Err(error) => {
+                    // If this fails the connection is broken, and its pool throws it away.
+                    let _ = Manager::<M>::rollback_transaction(tx.conn()).await;
+                    Err(error)
+                }
             }
         }
     }

@@ -46,6 +46,8 @@ fn main_of<L>(build: impl FnOnce() -> Builder<L>, work: impl AsyncFnOnce(&App<L>
                 println!("{}", builder.migrations());
                 Ok(())
             }
+            // A slip must not start the program where its tables were to be made.
+            ["migrate", ..] => Err("usage: migrate [--print]".into()),
             _ => run(builder, work).await,
         }
     });

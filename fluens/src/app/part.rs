@@ -60,7 +60,12 @@ impl<M> Default for ModulePart<M> {
 
 impl<M: Module> ModulePart<M> {
     fn tables(settings: &Settings) -> Tables {
-        Tables::new(settings.schema_of(M::NAME), settings.clock.clone())
+        Tables::new(Self::schema(settings), settings.clock.clone())
+    }
+
+    /// The setting is for PostgreSQL; an app may have modules on SQLite beside.
+    fn schema(settings: &Settings) -> Option<&str> {
+        settings.schema_of(M::NAME).filter(|_| M::Db::HAS_SCHEMAS)
     }
 
     async fn open_database(settings: &DatabaseSettings, all: &Settings) -> Result<Database<M::Db>, Fault> {
@@ -153,7 +158,7 @@ impl<M: Module> Part for ModulePart<M> {
         let url = settings.database_of(M::NAME).or(M::Db::DEFAULT_URL);
         let database = url.map(|url| DatabaseSettings {
             url: url.to_owned(),
-            schema: settings.schema_of(M::NAME).map(str::to_owned),
+            schema: Self::schema(settings).map(str::to_owned),
             connections: settings.connections,
             statement_cache: settings.statement_cache,
         });

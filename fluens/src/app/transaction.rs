@@ -34,24 +34,27 @@ impl<M: Module> Tx<M> {
     }
 
     /// A part that may fail alone: its writes and its messages are undone together.
-    pub async fn savepoint<'a, R, E, F>(&'a mut self, part: F) -> Result<R, E>
+    #[allow(clippy::manual_async_fn)] // so that a closure that is not `Send` is refused here, not where it is spawned
+    pub fn savepoint<'a, R, E, F>(&'a mut self, part: F) -> impl Future<Output = Result<R, E>> + Send + 'a
     where
         for<'t> F:
             AsyncFnOnce(&'t mut Tx<M>) -> Result<R, E> + SendAsync<&'t mut Tx<M>, Result<R, E>> + Send + 'a,
         E: From<Error> + Send + 'a,
         R: Send + 'a,
     {
-        let staged = self.staged.len();
-        Manager::<M>::begin_transaction(self.conn()).await.map_err(Error::from)?;
-        match part(self).await {
-            Ok(value) => {
-                Manager::<M>::commit_transaction(self.conn()).await.map_err(Error::from)?;
-                Ok(value)
-            }
-            Err(error) => {
-                Manager::<M>::rollback_transaction(self.conn()).await.map_err(Error::from)?;
-                self.staged.truncate(staged);
-                Err(error)
+        async move {
+            let staged = self.staged.len();
+            Manager::<M>::begin_transaction(self.conn()).await.map_err(Error::from)?;
+            match part(self).await {
+                Ok(value) => {
+                    Manager::<M>::commit_transaction(self.conn()).await.map_err(Error::from)?;
+                    Ok(value)
+                }
+                Err(error) => {
+                    Manager::<M>::rollback_transaction(self.conn()).await.map_err(Error::from)?;
+                    self.staged.truncate(staged);
+                    Err(error)
+                }
             }
         }
     }

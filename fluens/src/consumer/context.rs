@@ -120,7 +120,8 @@ impl<M: Module> Context<M> {
     ///     Ok(())
     /// }
     /// ```
-    pub async fn savepoint<'a, R, E, F>(&'a mut self, part: F) -> Result<R, E>
+    #[allow(clippy::manual_async_fn)] // so that a closure that is not `Send` is refused here, not where it is spawned
+    pub fn savepoint<'a, R, E, F>(&'a mut self, part: F) -> impl Future<Output = Result<R, E>> + Send + 'a
     where
         for<'t> F: AsyncFnOnce(&'t mut Context<M>) -> Result<R, E>
             + SendAsync<&'t mut Context<M>, Result<R, E>>
@@ -129,19 +130,21 @@ impl<M: Module> Context<M> {
         E: From<Error> + Send + 'a,
         R: Send + 'a,
     {
-        let staged = self.staged.len();
-        Manager::<M>::begin_transaction(self.conn().await?).await.map_err(Error::from)?;
-        let result = part(self).await;
-        let conn = self.conn().await?;
-        match result {
-            Ok(value) => {
-                Manager::<M>::commit_transaction(conn).await.map_err(Error::from)?;
-                Ok(value)
-            }
-            Err(error) => {
-                Manager::<M>::rollback_transaction(conn).await.map_err(Error::from)?;
-                self.staged.truncate(staged);
-                Err(error)
+        async move {
+            let staged = self.staged.len();
+            Manager::<M>::begin_transaction(self.conn().await?).await.map_err(Error::from)?;
+            let result = part(self).await;
+            let conn = self.conn().await?;
+            match result {
+                Ok(value) => {
+                    Manager::<M>::commit_transaction(conn).await.map_err(Error::from)?;
+                    Ok(value)
+                }
+                Err(error) => {
+                    Manager::<M>::rollback_transaction(conn).await.map_err(Error::from)?;
+                    self.staged.truncate(staged);
+                    Err(error)
+                }
             }
         }
     }
