@@ -82,6 +82,8 @@ pub struct Due {
     pub key_hash: Option<i64>,
     /// When it was published, by the database's clock.
     pub published_at: Ts,
+    /// How long it may still be consumed, from the database's now.
+    pub expires_in: Option<Duration>,
     /// The version of its fields.
     pub version: i32,
     /// What it is good for.

@@ -9,7 +9,7 @@ use fluens_tests::probe::{Probe, in_time};
 use super::support::{database, inbox_rows};
 use crate::db;
 
-fluens::module! { pub Timed { db: db::Db, publishes: [Later, Brief], consumes: [Later, Brief] } }
+fluens::module! { pub Timed { db: db::Db, publishes: [Later, Brief, Fleeting], consumes: [Later, Brief, Fleeting] } }
 
 #[message(name = "timed.later", partition = key)]
 struct Later {
@@ -31,6 +31,18 @@ async fn at_last(later: Later, probe: State<Probe>) -> Result {
 #[consumer(module = Timed)]
 async fn briefly(brief: Brief, probe: State<Probe>) -> Result {
     probe.saw(format!("brief {}", brief.n));
+    Ok(())
+}
+
+#[message(name = "timed.fleeting", ttl = "2s")]
+struct Fleeting {
+    n: i64,
+}
+
+#[consumer(module = Timed, lanes = 1)]
+async fn one_by_one(fleeting: Fleeting, probe: State<Probe>) -> Result {
+    probe.saw(format!("fleeting {}", fleeting.n));
+    probe.pass_gate().await;
     Ok(())
 }
 
@@ -95,4 +107,31 @@ async fn a_message_past_its_time_is_marked_and_never_runs() {
     assert_eq!(probe.wait_for(2).await, ["brief 3", "brief 2"]);
     in_time("the end", app.settled()).await;
     assert_eq!(inbox_rows(&timed, "true").await, 1, "the expired one stays, to be seen");
+}
+
+/// Fetched in time, but its turn came too late.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_expires_in_memory_does_not_run_either() {
+    let (url, probe) = (database!(), Probe::default());
+    let app = fluens::app!(Timed, .., |app| app.database(url).state(probe.clone())).start().await.unwrap();
+    let timed = Timed::of(&app);
+    timed.publish(&Fleeting { n: 1 }).await.unwrap();
+    probe.wait_for_event("fleeting 1").await;
+    timed.publish(&Fleeting { n: 2 }).await.unwrap();
+    in_time("its end", async {
+        let past = format!("expires_at <= {}", db::NOW);
+        while inbox_rows(&timed, &past).await != 2 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    probe.open_gate(2);
+    in_time("the mark", async {
+        while inbox_rows(&timed, "state = 4").await != 1 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    in_time("the rest", app.settled()).await;
+    assert_eq!(probe.events(), ["fleeting 1"]);
 }

@@ -6,6 +6,9 @@ use fluens_tests::{Abilities, postgres::Cluster};
 mod db {
     pub(crate) use fluens::postgres::*;
 
+    /// What time it is.
+    pub(crate) const NOW: &str = "clock_timestamp()";
+
     /// A column that grows with every row.
     pub(crate) const SERIAL: &str = "bigserial PRIMARY KEY";
 

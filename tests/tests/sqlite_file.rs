@@ -7,6 +7,9 @@ use fluens_tests::Abilities;
 mod db {
     pub(crate) use fluens::sqlite::*;
 
+    /// What time it is.
+    pub(crate) const NOW: &str = "CAST(unixepoch('subsec') * 1000000 AS INTEGER)";
+
     /// A column that grows with every row.
     pub(crate) const SERIAL: &str = "INTEGER PRIMARY KEY AUTOINCREMENT";
 

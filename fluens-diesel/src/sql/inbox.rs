@@ -31,7 +31,7 @@ pub struct Fetch {
 }
 
 /// The columns of a [`Due`] row, in both dialects.
-pub(crate) type DueRow = (i64, i32, i16, i16, Option<i64>, i64, i32, i32, Vec<u8>, Vec<u8>);
+pub(crate) type DueRow = (i64, i32, i16, i16, Option<i64>, i64, Option<i64>, i32, i32, Vec<u8>, Vec<u8>);
 
 statement! {
     /// Walks the ready index once per priority and slot, so that a backlog elsewhere costs nothing: a plain
@@ -41,9 +41,9 @@ statement! {
     FetchReady {
         consumer: i32, messages: List<String>, version: i32, priorities: List<i16>, slots: List<i16>, per_slot: i64,
         limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>,
-    } -> (BigInt, Integer, SmallInt, SmallInt, Nullable<BigInt>, BigInt, Integer, Integer, Binary, Binary),
+    } -> (BigInt, Integer, SmallInt, SmallInt, Nullable<BigInt>, BigInt, Nullable<BigInt>, Integer, Integer, Binary, Binary),
     postgres: "SELECT seq, attempt, priority, slot, key_hash, (extract(epoch FROM published_at) * 1000000)::bigint, \
-                   version, standing, envelope, payload \
+                   (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, version, standing, envelope, payload \
                FROM (SELECT *, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM ( \
                    SELECT r.*, octet_length(r.envelope) + octet_length(r.payload) AS size \
                    FROM unnest({priorities}, {slots}) AS p(priority, slot), LATERAL ( \
@@ -60,7 +60,8 @@ statement! {
                        ORDER BY i.seq LIMIT {per_slot}) r \
                    LIMIT {limit}) bounded) summed \
                WHERE total - size < {max_bytes}",
-    sqlite: "SELECT seq, attempt, priority, slot, key_hash, published_at, version, standing, envelope, payload \
+    sqlite: "SELECT seq, attempt, priority, slot, key_hash, published_at, expires_at - {now}, version, standing, \
+                 envelope, payload \
              FROM (SELECT *, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM ( \
                  SELECT i.*, length(i.envelope) + length(i.payload) AS size, CASE \
                      WHEN i.expires_at <= {now} THEN 2 \
@@ -81,14 +82,14 @@ statement! {
     /// Held rows whose time has come, the longest waiting first. There are few: they failed.
     FetchHeld {
         consumer: i32, messages: List<String>, version: i32, limit: i64, taken: List<i64>,
-    } -> (BigInt, Integer, SmallInt, SmallInt, Nullable<BigInt>, BigInt, Integer, Integer, Binary, Binary),
+    } -> (BigInt, Integer, SmallInt, SmallInt, Nullable<BigInt>, BigInt, Nullable<BigInt>, Integer, Integer, Binary, Binary),
     postgres: "SELECT seq, attempt, priority, slot, key_hash, (extract(epoch FROM published_at) * 1000000)::bigint, \
-                   version, CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, envelope, payload \
+                   (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, version, CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, envelope, payload \
                FROM {fluens}inbox \
                WHERE consumer_id = {consumer} AND state = 2 AND due_at <= {now} \
                    AND seq <> ALL ({taken}) AND message = ANY ({messages}) AND version <= {version} \
                ORDER BY due_at LIMIT {limit}",
-    sqlite: "SELECT seq, attempt, priority, slot, key_hash, published_at, version, \
+    sqlite: "SELECT seq, attempt, priority, slot, key_hash, published_at, expires_at - {now}, version, \
                  CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, envelope, payload \
              FROM {fluens}inbox \
              WHERE consumer_id = {consumer} AND state = 2 AND due_at <= {now} \
@@ -189,7 +190,8 @@ impl FetchReady {
 }
 
 pub(crate) fn due(row: DueRow) -> Due {
-    let (seq, attempt, priority, slot, key_hash, published_at, version, standing, envelope, payload) = row;
+    let (seq, attempt, priority, slot, key_hash, published_at, expires, version, standing, envelope, payload) =
+        row;
     Due {
         seq,
         attempt,
@@ -197,6 +199,7 @@ pub(crate) fn due(row: DueRow) -> Due {
         slot,
         key_hash,
         published_at: Ts::of_micros(published_at),
+        expires_in: expires.map(from_now),
         version,
         standing: match standing {
             0 => Standing::Run,
@@ -211,7 +214,10 @@ pub(crate) fn due(row: DueRow) -> Due {
 pub(crate) type LookRow = (i32, bool, bool, Option<i64>, Option<i64>);
 
 pub(crate) fn look((consumer, ready, waiting, held, scheduled): LookRow) -> Look {
-    // In the past is now.
-    let from_now = |micros: i64| Duration::from_micros(u64::try_from(micros).unwrap_or(0));
     Look { consumer, ready, waiting, next_held: held.map(from_now), next_scheduled: scheduled.map(from_now) }
+}
+
+/// In the past is now.
+fn from_now(micros: i64) -> Duration {
+    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
 }

@@ -36,12 +36,19 @@ pub(crate) struct InHand {
     pub(crate) failed: u32,
     /// It shares no transaction with others.
     pub(crate) alone: bool,
+    /// Past this it must not run: reckoned from what the database's clock said, with our own steady one.
+    expires: Option<Instant>,
 }
 
 impl InHand {
     pub(crate) fn new(row: Due) -> Self {
         let failed = u32::try_from(row.attempt).unwrap_or(0);
-        InHand { row, failed, alone: failed > 0 }
+        let expires = row.expires_in.map(|left| Instant::now() + left);
+        InHand { row, failed, alone: failed > 0, expires }
+    }
+
+    fn is_expired(&self) -> bool {
+        self.expires.is_some_and(|time| time <= Instant::now())
     }
 
     fn acked(&self) -> Acked {
@@ -87,12 +94,16 @@ impl<M: Module> Worker<M> {
         let mut since = Instant::now();
         loop {
             let next = self.inbox.take(self.lane);
-            let shares = next.as_ref().is_some_and(|item| !item.alone);
+            let shares = next.as_ref().is_some_and(|item| !item.alone && !item.is_expired());
             if !shares {
                 // The keys stay ours: the delivery just taken may be of one of them.
                 self.commit_while_running(&group, &mut ran).await;
             }
             let Some(item) = next else { break };
+            if item.is_expired() {
+                self.expire(item).await;
+                continue;
+            }
             if ran.is_empty() {
                 since = Instant::now();
             }
@@ -271,6 +282,23 @@ impl<M: Module> Worker<M> {
             item.alone = true;
             if shared { self.inbox.put_back(item) } else { return self.count(item, &failure).await }
         }
+    }
+
+    /// It waited in memory for too long.
+    async fn expire(&self, item: InHand) {
+        let mark = async {
+            let mut conn = self.inbox.db.writer().await?;
+            Ok::<_, Error>(M::Db::expire(&mut conn, &self.inbox.db.tables, &[item.acked()]).await?)
+        };
+        match mark.await {
+            Ok(_) => {
+                tracing::warn!(consumer = %self.inbox.name, "a message expired before it could run");
+                self.inbox.committed(std::iter::once(&item));
+            }
+            // Whatever was lost with the connection, it is read again.
+            Err(_) => self.inbox.lost([item.row.seq]),
+        }
+        self.inbox.release(self.lane);
     }
 
     /// A run failed. One that never touched the connection costs its neighbours nothing.
