@@ -57,6 +57,10 @@ pub(crate) struct Plan<T> {
     owned: HashMap<Lane, HashSet<LineId>>,
     /// Settled while a fetch was on its way: that fetch may still have seen them.
     ghosts: Vec<i64>,
+    /// Lines forgotten while a fetch was on its way: it left out what was in hand then, so what it brings of them lacks
+    /// its front.
+    forgotten: HashSet<LineId>,
+    all_forgotten: bool,
     fetching: bool,
     waiting: usize,
     bytes: usize,
@@ -71,6 +75,8 @@ impl<T> Default for Plan<T> {
             running: HashMap::new(),
             owned: HashMap::new(),
             ghosts: Vec::new(),
+            forgotten: HashSet::new(),
+            all_forgotten: false,
             fetching: false,
             waiting: 0,
             bytes: 0,
@@ -107,6 +113,8 @@ impl<T: Planned> Plan<T> {
     /// A fetch is about to be sent: what is in hand, to be left out.
     pub(crate) fn begin_fetch(&mut self) -> Vec<i64> {
         self.fetching = true;
+        self.all_forgotten = false;
+        self.forgotten.clear();
         let waiting = self.lines.values().flat_map(|line| line.waiting.keys().map(|(_, seq)| *seq));
         waiting.chain(self.running.keys().copied()).collect()
     }
@@ -121,12 +129,16 @@ impl<T: Planned> Plan<T> {
     pub(crate) fn end_fetch(&mut self, fetched: Vec<T>) -> usize {
         self.fetching = false;
         let ghosts: HashSet<i64> = self.ghosts.drain(..).collect();
+        let forgotten = std::mem::take(&mut self.forgotten);
+        if std::mem::take(&mut self.all_forgotten) {
+            return 0;
+        }
         let mut new = 0;
         for item in fetched {
             let seq = item.seq();
             let in_hand = self.running.contains_key(&seq)
                 || self.lines.get(&item.line()).is_some_and(|line| line.waiting.contains_key(&item.place()));
-            if !ghosts.contains(&seq) && !in_hand {
+            if !in_hand && !ghosts.contains(&seq) && !forgotten.contains(&item.line()) {
                 self.bytes += item.bytes();
                 self.insert(item);
                 new += 1;
@@ -204,8 +216,11 @@ impl<T: Planned> Plan<T> {
         None
     }
 
-    /// Forgets what waits in the line of `key`: its head was stored for later, and what is behind must not pass it.
+    /// Forgets what waits in a line: its head was stored for later, and what is behind must not pass it.
     pub(crate) fn forget_line(&mut self, id: LineId) {
+        if self.fetching {
+            self.forgotten.insert(id);
+        }
         self.unlist(id);
         if let Some(line) = self.lines.get_mut(&id) {
             let forgotten = std::mem::take(&mut line.waiting);
@@ -217,6 +232,7 @@ impl<T: Planned> Plan<T> {
 
     /// Forgets all that waits: what is in memory is no longer what is true. What runs finds out by itself.
     pub(crate) fn forget_all(&mut self) {
+        self.all_forgotten = self.fetching;
         let ids: Vec<LineId> = self.lines.keys().copied().collect();
         for id in ids {
             self.forget_line(id);
