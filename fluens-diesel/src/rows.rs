@@ -52,8 +52,10 @@ pub struct NewMessage {
 pub struct Appended {
     /// For how many consumers each message was stored, in the batch's order; `None`: a duplicate of an earlier one.
     pub consumers: Vec<Option<u32>>,
-    /// The consumers that have something to do now.
+    /// The consumers that have something to do, now or,
     pub wake: Vec<i32>,
+    /// if some of it was published for then, later.
+    pub scheduled: bool,
 }
 
 /// What a fetched row is good for.

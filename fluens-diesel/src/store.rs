@@ -97,6 +97,9 @@ pub trait Connect: Send + Sync + Sized + 'static {
     fn reader(pool: &Self::Pool) -> impl Future<Output = Result<Self::Guard, StoreError>> + Send;
     /// Begins a transaction that may write, at READ COMMITTED where there are levels.
     fn begin(conn: &mut Self::Conn) -> impl Future<Output = QueryResult<()>> + Send;
+    /// A consumer holds the connection from here on, or no longer: where there is one writer only, a consumer that
+    /// asks for another must be told, and one that holds none must be able to wait.
+    fn lend(guard: &Self::Guard, lent: bool);
     /// The rest of this transaction gives up quickly on a lock held by another one.
     fn give_up_locks_quickly(conn: &mut Self::Conn) -> impl Future<Output = QueryResult<()>> + Send;
 }

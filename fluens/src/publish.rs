@@ -84,7 +84,7 @@ impl<C: LoadConnection<Backend: Dialect>> Connection<Sync> for C {
 /// #[message] struct Paid { order: i64 }
 ///
 /// async fn pay(conn: &mut fluens::sqlite::Conn, order: i64) -> Result<(), fluens::Error> {
-///     conn.immediate_transaction(async |conn| {
+///     conn.transaction(async |conn| {
 ///         // your own statements, then:
 ///         fluens::publish(conn, &Paid { order }).await?;
 ///         Ok(())

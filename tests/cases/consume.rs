@@ -186,6 +186,57 @@ async fn a_transaction_of_its_own_database_inside_a_consumer_does_not_hang() {
     in_time("the end", app.settled()).await;
 }
 
+/// A consumer that never asked for the connection may use a handle, also where an earlier one of its group has left the
+/// only writer in an open transaction: that is committed, and it goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handle_can_be_used_by_a_consumer_that_holds_no_connection() {
+    fluens::module! { Handling { db: db::Db, publishes: [Odd], consumes: [Odd] } }
+    type Late = Arc<OnceLock<Handle<Handling>>>;
+    #[message(name = "handling.odd")]
+    struct Odd {
+        n: i64,
+    }
+    #[consumer]
+    async fn odd(odd: Odd, handle: State<Late>, probe: State<Probe>, ctx: &mut Context<Handling>) -> Result {
+        if odd.n % 2 == 0 {
+            write_effect(ctx.conn().await?, odd.n, "").await?;
+        } else {
+            let effect = async |tx: &mut fluens::Tx<Handling>| -> Result {
+                write_effect(tx.conn(), odd.n, "").await?;
+                Ok(())
+            };
+            handle.get().unwrap().transaction(effect).await?;
+        }
+        probe.saw(format!("attempt {}", ctx.attempt()));
+        Ok(())
+    }
+    let (url, probe, late) = (database!(), Probe::default(), Late::default());
+    let app = fluens::app!(Handling, .., |app| app.database(url).state(probe.clone()).state(late.clone()));
+    let app = app.start().await.unwrap();
+    let handling = Handling::of(&app);
+    create_effects(&handling).await;
+    late.set(handling.clone()).ok().unwrap();
+    let all: Vec<Odd> = (0..10).map(|n| Odd { n }).collect();
+    handling.publish_all(&all).await.unwrap();
+    in_time("all of them", app.settled()).await;
+    assert_eq!(probe.count("attempt 1"), probe.events().len(), "nobody failed");
+    let mut seen = effects(&handling).await;
+    seen.dedup();
+    assert_eq!(seen, (0..10).collect::<Vec<_>>());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_only_writer_asked_for_twice_outside_a_task_does_not_hang() {
+    let (url, probe) = (database!(), Probe::default());
+    let app = start!(url, probe);
+    let consuming = Consuming::of(&app);
+    let held = consuming.connection().await.unwrap();
+    let published = in_time("an answer", consuming.publish(&Done { n: 1 })).await;
+    assert_eq!(published.is_ok(), crate::ABILITIES.parallel_writers, "{published:?}");
+    drop(held);
+    consuming.publish(&Done { n: 2 }).await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_shape_of_return_is_published() {
     fluens::module! { Shapes { db: db::Db, publishes: [Shape, A, B], consumes: [Shape, A, B] } }

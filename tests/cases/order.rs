@@ -106,6 +106,30 @@ async fn keys_stay_in_order_across_restarts() {
     assert_in_order(&ordered, 10, 60).await;
 }
 
+/// Nodes without leases run the same deliveries and get into each other's way all the time.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_stay_in_order_with_three_nodes() {
+    needs!(several_connections);
+    let url = database!();
+    let app = start!(url.clone());
+    let ordered = Ordered::of(&app);
+    create_effects(&ordered).await;
+    app.shutdown().await.unwrap();
+    let moves: Vec<Move> = (0..60).flat_map(|n| (0..10).map(move |key| Move { key, n })).collect();
+    ordered.publish_all(&moves).await.unwrap();
+    let nodes = [start!(url.clone()), start!(url.clone()), start!(url)];
+    in_time("all moves", async {
+        while effects(&ordered).await.len() < moves.len() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    for node in &nodes {
+        node.shutdown().await.unwrap();
+    }
+    assert_in_order(&ordered, 10, 60).await;
+}
+
 /// One transaction publishes and stays open; another of the same key wants to publish and commit meanwhile. Whoever
 /// commits first must be consumed first.
 #[tokio::test(flavor = "multi_thread")]

@@ -210,7 +210,8 @@ async fn an_id_given_twice_is_one_message() {
     let twice = [(); 2].map(|()| published(2));
     let other = Id::new();
     let receipts = publishing.publish_all(twice.iter().map(|m| message(m).id(other))).await.unwrap();
-    assert_eq!(receipts.len(), 2);
+    let outcome: Vec<_> = receipts.iter().map(|receipt| (receipt.consumers, receipt.duplicate)).collect();
+    assert_eq!(outcome, [(1, false), (0, true)], "twice in one batch is once too");
     app.settled().await;
     let mut seen = probe.events();
     seen.sort();

@@ -66,6 +66,8 @@ impl Connect for Db {
         AnsiTransactionManager::begin_transaction_sql(conn, "BEGIN ISOLATION LEVEL READ COMMITTED").await
     }
 
+    fn lend(_: &Self::Guard, _: bool) {} // there are others
+
     async fn give_up_locks_quickly(conn: &mut AsyncPgConnection) -> QueryResult<()> {
         // A group that waits for a row which another lane's group holds, and the other way round, would stand until
         // the server finds the deadlock.

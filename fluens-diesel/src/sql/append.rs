@@ -77,9 +77,11 @@ fn read<'a, DB: Dialect, R: diesel::row::Row<'a, DB>>(row: R) -> std::future::Re
 struct Tally {
     ids: Vec<Id>,
     given: Vec<Id>,
-    duplicates: HashSet<Id>,
+    /// By place in the batch.
+    duplicates: HashSet<usize>,
     consumers: HashMap<Id, u32>,
     wake: HashSet<i32>,
+    scheduled: bool,
 }
 
 impl Tally {
@@ -90,6 +92,7 @@ impl Tally {
             duplicates: HashSet::new(),
             consumers: HashMap::new(),
             wake: HashSet::new(),
+            scheduled: batch.iter().any(|m| m.delay_micros.is_some() || m.available_at.is_some()),
         }
     }
 
@@ -103,8 +106,15 @@ impl Tally {
             return batch;
         }
         let mut new: HashSet<Id> = new.iter().map(|(_, id)| *id).collect();
-        self.duplicates = self.given.iter().filter(|id| !new.contains(id)).copied().collect();
-        batch.into_iter().filter(|message| !message.given_id || new.remove(&message.id)).collect()
+        let mut kept = Vec::with_capacity(batch.len());
+        for (place, message) in batch.into_iter().enumerate() {
+            if !message.given_id || new.remove(&message.id) {
+                kept.push(message);
+            } else {
+                self.duplicates.insert(place);
+            }
+        }
+        kept
     }
 
     fn add(&mut self, rows: Vec<(i32, Id)>) {
@@ -115,12 +125,13 @@ impl Tally {
     }
 
     fn finish(self) -> Appended {
-        let consumers_of = |id: &Id| {
-            (!self.duplicates.contains(id)).then(|| self.consumers.get(id).copied().unwrap_or_default())
+        let consumers_of = |(place, id): (usize, &Id)| {
+            (!self.duplicates.contains(&place)).then(|| self.consumers.get(id).copied().unwrap_or_default())
         };
         Appended {
-            consumers: self.ids.iter().map(consumers_of).collect(),
+            consumers: self.ids.iter().enumerate().map(consumers_of).collect(),
             wake: self.wake.into_iter().collect(),
+            scheduled: self.scheduled,
         }
     }
 }

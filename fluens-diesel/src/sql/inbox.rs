@@ -81,21 +81,26 @@ statement! {
 statement! {
     /// Held rows whose time has come, the longest waiting first. There are few: they failed.
     FetchHeld {
-        consumer: i32, messages: List<String>, version: i32, limit: i64, taken: List<i64>,
+        consumer: i32, messages: List<String>, version: i32, limit: i64, max_bytes: i64, taken: List<i64>,
     } -> (BigInt, Integer, SmallInt, SmallInt, Nullable<BigInt>, BigInt, Nullable<BigInt>, Integer, Integer, Binary, Binary),
     postgres: "SELECT seq, attempt, priority, slot, key_hash, (extract(epoch FROM published_at) * 1000000)::bigint, \
-                   (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, version, CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, envelope, payload \
-               FROM {fluens}inbox \
-               WHERE consumer_id = {consumer} AND state = 2 AND due_at <= {now} \
-                   AND seq <> ALL ({taken}) AND message = ANY ({messages}) AND version <= {version} \
-               ORDER BY due_at LIMIT {limit}",
+                   (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, version, \
+                   CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, envelope, payload \
+               FROM (SELECT *, sum(size) OVER (ORDER BY due_at, seq ROWS UNBOUNDED PRECEDING) AS total FROM ( \
+                   SELECT *, octet_length(envelope) + octet_length(payload) AS size FROM {fluens}inbox \
+                   WHERE consumer_id = {consumer} AND state = 2 AND due_at <= {now} \
+                       AND seq <> ALL ({taken}) AND message = ANY ({messages}) AND version <= {version} \
+                   ORDER BY due_at LIMIT {limit}) bounded) summed \
+               WHERE total - size < {max_bytes}",
     sqlite: "SELECT seq, attempt, priority, slot, key_hash, published_at, expires_at - {now}, version, \
                  CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, envelope, payload \
-             FROM {fluens}inbox \
-             WHERE consumer_id = {consumer} AND state = 2 AND due_at <= {now} \
-                 AND seq NOT IN (SELECT value FROM json_each({taken})) \
-                 AND message IN (SELECT value FROM json_each({messages})) AND version <= {version} \
-             ORDER BY due_at LIMIT {limit}",
+             FROM (SELECT *, sum(size) OVER (ORDER BY due_at, seq ROWS UNBOUNDED PRECEDING) AS total FROM ( \
+                 SELECT *, length(envelope) + length(payload) AS size FROM {fluens}inbox \
+                 WHERE consumer_id = {consumer} AND state = 2 AND due_at <= {now} \
+                     AND seq NOT IN (SELECT value FROM json_each({taken})) \
+                     AND message IN (SELECT value FROM json_each({messages})) AND version <= {version} \
+                 ORDER BY due_at LIMIT {limit})) \
+             WHERE total - size < {max_bytes}",
 }
 
 statement! {

@@ -46,10 +46,11 @@ statement! {
 }
 
 statement! {
-    /// Rows of a consumer that turned out to be the same as another one.
-    MoveRows { from: i32, to: i32 },
-    postgres: "UPDATE {fluens}inbox SET consumer_id = {to} WHERE consumer_id = {from}",
-    sqlite: "UPDATE {fluens}inbox SET consumer_id = {to} WHERE consumer_id = {from}",
+    /// Another consumer turned out to be the same one. It stays, to lead here: somebody who publishes just now may have
+    /// read its subscriptions already.
+    Merge { from: i32, to: i32 },
+    postgres: "UPDATE {fluens}consumer SET merged_into = {to} WHERE id = {from}",
+    sqlite: "UPDATE {fluens}consumer SET merged_into = {to} WHERE id = {from}",
 }
 
 statement! {
@@ -60,10 +61,12 @@ statement! {
 }
 
 statement! {
-    /// Its names lead elsewhere now.
-    RemoveConsumer { consumer: i32 },
-    postgres: "DELETE FROM {fluens}consumer WHERE id = {consumer}",
-    sqlite: "DELETE FROM {fluens}consumer WHERE id = {consumer}",
+    /// Rows of consumers that were merged into this one, at every start: stragglers come along.
+    MoveRows { to: i32 },
+    postgres: "UPDATE {fluens}inbox SET consumer_id = {to} \
+               WHERE consumer_id IN (SELECT id FROM {fluens}consumer WHERE merged_into = {to})",
+    sqlite: "UPDATE {fluens}inbox SET consumer_id = {to} \
+             WHERE consumer_id IN (SELECT id FROM {fluens}consumer WHERE merged_into = {to})",
 }
 
 /// The id that a consumer with these names has: that of its name, else of its first known alias.

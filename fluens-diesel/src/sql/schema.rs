@@ -10,9 +10,10 @@ const BOOKKEEPING: &str = "CREATE TABLE IF NOT EXISTS {fluens}schema \
     (version integer NOT NULL, min_compatible integer NOT NULL);";
 
 statement! {
-    /// Is there anything of ours yet?
+    /// Is there anything of ours yet? `to_regclass` alone may answer from a cache that missed what another node has just
+    /// committed; reading a relation beside it brings that up to date.
     HasSchema { table: String } -> (Bool),
-    postgres: "SELECT to_regclass({table}) IS NOT NULL",
+    postgres: "SELECT to_regclass({table}) IS NOT NULL FROM (SELECT FROM pg_class LIMIT 1) fresh",
     sqlite: "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = {table})",
 }
 

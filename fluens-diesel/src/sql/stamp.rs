@@ -33,6 +33,7 @@ macro_rules! stamp {
                     messages: List(fetch.messages.clone()),
                     version: fetch.version,
                     limit: fetch.limit,
+                    max_bytes: fetch.max_bytes,
                     taken: List(fetch.taken.clone()),
                 };
                 let rows: Vec<inbox::DueRow> = held.load(conn).await?;
@@ -111,12 +112,12 @@ macro_rules! stamp {
                         };
                         NameConsumer { tables: tables.clone(), names, consumer }.execute(conn).await?;
                         for merged in registry::others(consumer, &known) {
-                            MoveRows { tables: tables.clone(), from: merged, to: consumer }
+                            Merge { tables: tables.clone(), from: merged, to: consumer }
                                 .execute(conn)
                                 .await?;
                             Unsubscribe { tables: tables.clone(), consumer: merged }.execute(conn).await?;
-                            RemoveConsumer { tables: tables.clone(), consumer: merged }.execute(conn).await?;
                         }
+                        MoveRows { tables: tables.clone(), to: consumer }.execute(conn).await?;
                         let messages = wanted.messages.iter().cloned().collect();
                         Subscribe { tables: tables.clone(), messages, consumer }.execute(conn).await?;
                         ids.push(consumer);
@@ -188,8 +189,8 @@ pub(crate) mod prelude {
         sql::{
             inbox::{self, DueScheduled, FetchHeld, FetchReady, LookAt, Release, RemoveScheduled, Requeue},
             registry::{
-                self, IdsOfNames, LockRegistry, MoveRows, NameConsumer, NewConsumer, RemoveConsumer,
-                Subscribe, Unsubscribe,
+                self, IdsOfNames, LockRegistry, Merge, MoveRows, NameConsumer, NewConsumer, Subscribe,
+                Unsubscribe,
             },
             schema::{self, HasSchema, ReadVersion},
             settle::{Ack, Expire, Hold, SetAside},

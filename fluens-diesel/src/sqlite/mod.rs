@@ -66,6 +66,10 @@ impl Connect for Db {
             .await
     }
 
+    fn lend(guard: &Guard, lent: bool) {
+        guard.lend(lent);
+    }
+
     async fn give_up_locks_quickly(_: &mut Self::Conn) -> QueryResult<()> {
         Ok(()) // there are no locks but the writer's own
     }

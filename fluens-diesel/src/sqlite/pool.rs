@@ -3,9 +3,10 @@
 use std::{
     ops::{Deref, DerefMut},
     sync::{
-        Arc, Mutex as StdMutex,
+        Arc, Mutex as StdMutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
+    thread::ThreadId,
 };
 
 use diesel::connection::{TransactionManagerStatus, ValidTransactionManagerStatus};
@@ -35,7 +36,21 @@ struct Inner {
 struct Line {
     place: Place,
     conn: Arc<Mutex<Conn>>,
-    holder: StdMutex<Option<task::Id>>,
+    /// Who would wait for itself if it asked again.
+    holder: StdMutex<Option<Holder>>,
+}
+
+/// Code runs in a task, or on a thread that waits for a future: the main one, in a program with `run!`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holder {
+    Task(task::Id),
+    Thread(ThreadId),
+}
+
+impl Holder {
+    fn me() -> Self {
+        task::try_id().map_or_else(|| Holder::Thread(std::thread::current().id()), Holder::Task)
+    }
 }
 
 impl Pool {
@@ -68,14 +83,16 @@ impl Pool {
 
 impl Line {
     async fn take(self: &Arc<Self>) -> Result<Guard, StoreError> {
-        // Whoever holds it and asks again would wait for itself.
-        let me = task::try_id();
-        if me.is_some() && *self.holder.lock().unwrap_or_else(std::sync::PoisonError::into_inner) == me {
+        if *self.holder() == Some(Holder::me()) {
             return Err(StoreError::NestedTransaction);
         }
         let conn = self.conn.clone().lock_owned().await;
-        *self.holder.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = me;
+        *self.holder() = Some(Holder::me());
         Ok(Guard { conn, line: self.clone() })
+    }
+
+    fn holder(&self) -> MutexGuard<'_, Option<Holder>> {
+        self.holder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -106,11 +123,16 @@ impl Drop for Guard {
         if !is_clean(&mut self.conn) {
             self.clean();
         }
-        *self.line.holder.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+        *self.line.holder() = None;
     }
 }
 
 impl Guard {
+    /// Whether the code that runs now may count on it: if not, it may wait for it like any other.
+    pub(super) fn lend(&self, lent: bool) {
+        *self.line.holder() = lent.then(Holder::me);
+    }
+
     /// Throws the connection away for a new one. A database in memory would go with it, so there it is rolled back.
     fn clean(&mut self) {
         if self.line.place == Place::Memory {

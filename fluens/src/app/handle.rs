@@ -124,7 +124,7 @@ impl<M: Module> Handle<M> {
             Ok(appended) => {
                 Manager::<M>::commit_transaction(tx.conn()).await?;
                 drop(tx);
-                self.db.wakes.wake_all(&appended.wake);
+                self.db.wakes.wake_all(&appended);
                 Ok(appended)
             }
             Err(error) => {
@@ -150,7 +150,7 @@ impl<M: Module> Handle<M> {
             let mut conn = self.db.writer().await?;
             let appended = append_async(&mut *conn, &self.db.tables, rows::<M>(staged)?).await?;
             drop(conn);
-            self.db.wakes.wake_all(&appended.wake);
+            self.db.wakes.wake_all(&appended);
             return Ok(appended);
         }
         let mut tx = self.begin().await?;

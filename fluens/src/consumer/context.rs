@@ -88,7 +88,7 @@ impl<M: Module> Context<M> {
         let conn = lent.group.conn().await;
         if lent.since.is_none() {
             self.delivery.waited.end();
-            lent.since = Some(Instant::now());
+            lent.since = conn.is_ok().then(Instant::now);
         }
         conn
     }
@@ -181,9 +181,9 @@ impl<M: Module> Context<M> {
 
     /// The consumer has returned: the connection goes back to the lane.
     pub(crate) fn finish(mut self) -> Left {
-        let held = self.lent.take().map(|mut lent| {
+        let held = self.lent.take().and_then(|mut lent| {
             lent.returned = true;
-            lent.since.map_or(Duration::ZERO, |since| since.elapsed())
+            lent.since.map(|since| since.elapsed())
         });
         Left { staged: std::mem::take(&mut self.staged), held }
     }

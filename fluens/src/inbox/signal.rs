@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fluens_diesel::Look;
+use fluens_diesel::{Appended, Look};
 use tokio::sync::Notify;
 
 use super::Activity;
@@ -30,6 +30,8 @@ struct State {
     /// When a row published for later is due. That may be never: nobody waits for it.
     next_scheduled: Option<Instant>,
     awake: bool,
+    /// Nobody listens any more.
+    stopped: bool,
 }
 
 impl Signal {
@@ -82,6 +84,9 @@ impl Signal {
 
     fn ring_with(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.state();
+        if state.stopped {
+            return;
+        }
         change(&mut state);
         if !std::mem::replace(&mut state.awake, true) {
             self.activity.begin();
@@ -123,7 +128,7 @@ impl Signal {
     /// Stopped: whatever there is to do, it is not done here.
     pub(super) fn stop(&self) {
         let mut state = self.state();
-        *state = State { awake: state.awake, ..State::default() };
+        *state = State { awake: state.awake, stopped: true, ..State::default() };
         drop(state);
         self.rest();
     }
@@ -142,10 +147,15 @@ impl Wakes {
         self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner).insert(consumer, signal);
     }
 
-    pub(crate) fn wake_all(&self, consumers: &[i32]) {
+    /// Something was stored for them.
+    pub(crate) fn wake_all(&self, Appended { wake, scheduled, .. }: &Appended) {
         let signals = self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        for signal in consumers.iter().filter_map(|consumer| signals.get(consumer)) {
-            signal.wake();
+        for signal in wake.iter().filter_map(|consumer| signals.get(consumer)) {
+            match scheduled {
+                // So that it knows when: polling alone may be late.
+                true => signal.look_at_everything(),
+                false => signal.wake(),
+            }
         }
     }
 

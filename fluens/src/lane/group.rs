@@ -30,22 +30,34 @@ impl<M: Module> Group<M> {
         Group { db, open: None, predecessors: false, impatient: false, broken: false }
     }
 
-    /// The connection, in an open transaction.
+    /// The connection, for a consumer. One that shares the transaction gives up quickly on locks of other lanes.
     pub(crate) async fn conn(&mut self) -> Result<&mut Conn<M>, Error> {
-        if self.broken {
-            return Err(Error::TransactionLost);
-        }
-        if self.open.is_none() {
-            let mut conn = M::Db::writer(&self.db.pool).await?;
-            M::Db::begin(&mut conn).await?;
-            self.open = Some(conn);
-        }
-        let Some(conn) = &mut self.open else { return Err(Error::TransactionLost) };
-        if self.predecessors && !self.impatient {
+        let (shared, impatient) = (self.predecessors, self.impatient);
+        let conn = self.open().await?;
+        M::Db::lend(conn, true);
+        if shared && !impatient {
             M::Db::give_up_locks_quickly(conn).await?;
             self.impatient = true;
         }
-        Ok(conn)
+        match &mut self.open {
+            Some(conn) => Ok(conn),
+            None => Err(Error::TransactionLost),
+        }
+    }
+
+    /// The connection, in an open transaction.
+    pub(crate) async fn open(&mut self) -> Result<&mut <M::Db as Connect>::Guard, Error> {
+        if self.broken {
+            return Err(Error::TransactionLost);
+        }
+        match &mut self.open {
+            Some(conn) => Ok(conn),
+            none => {
+                let mut conn = M::Db::writer(&self.db.pool).await?;
+                M::Db::begin(&mut conn).await?;
+                Ok(none.insert(conn))
+            }
+        }
     }
 
     pub(crate) fn is_broken(&self) -> bool {
@@ -54,7 +66,10 @@ impl<M: Module> Group<M> {
 
     /// One more delivery's effects are in the open transaction.
     pub(crate) fn has_run(&mut self) {
-        self.predecessors = self.open.is_some();
+        if let Some(conn) = &self.open {
+            M::Db::lend(conn, false);
+            self.predecessors = true;
+        }
     }
 
     /// The connection is closed or rolled back by its pool, with all that was done in it.

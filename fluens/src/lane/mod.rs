@@ -2,9 +2,11 @@
 //! [`settle`](crate::settle) says what a failure means.
 
 mod group;
+mod in_hand;
 mod plan;
 mod worker;
 
 pub(crate) use group::Group;
+pub(crate) use in_hand::InHand;
 pub(crate) use plan::{Lane, Place, Plan, Planned};
-pub(crate) use worker::{InHand, Worker};
+pub(crate) use worker::Worker;

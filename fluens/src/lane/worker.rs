@@ -2,7 +2,6 @@
 //! messages and acknowledgements together. It ends when nothing is left for it; the dispatcher starts it again.
 
 use std::{
-    cmp::Reverse,
     panic::AssertUnwindSafe,
     pin::pin,
     sync::Arc,
@@ -10,11 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fluens_diesel::{Acked, Appended, Due, Held, Id, Settle, append_async};
+use fluens_diesel::{Acked, Appended, Held, Id, Settle, append_async};
 use futures_util::FutureExt;
 use tokio::sync::Mutex;
 
-use super::{Group, Lane, Place, Planned};
+use super::{Group, InHand, Lane};
 use crate::{
     Error, Failure, Result,
     consumer::{Context, Delivery, Left, Waited},
@@ -28,46 +27,6 @@ use crate::{
 /// for longer than this; and one that held the connection for longer runs alone next time.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// A delivery in the plan.
-#[derive(Clone)]
-pub(crate) struct InHand {
-    pub(crate) row: Due,
-    /// Runs that failed so far, stored or not.
-    pub(crate) failed: u32,
-    /// It shares no transaction with others.
-    pub(crate) alone: bool,
-    /// Past this it must not run: reckoned from what the database's clock said, with our own steady one.
-    expires: Option<Instant>,
-}
-
-impl InHand {
-    pub(crate) fn new(row: Due) -> Self {
-        let failed = u32::try_from(row.attempt).unwrap_or(0);
-        let expires = row.expires_in.map(|left| Instant::now() + left);
-        InHand { row, failed, alone: failed > 0, expires }
-    }
-
-    fn is_expired(&self) -> bool {
-        self.expires.is_some_and(|time| time <= Instant::now())
-    }
-
-    fn acked(&self) -> Acked {
-        Acked { seq: self.row.seq, attempt: self.row.attempt }
-    }
-}
-
-impl Planned for InHand {
-    fn place(&self) -> Place {
-        (Reverse(self.row.priority), self.row.seq)
-    }
-    fn key(&self) -> Option<i64> {
-        self.row.key_hash
-    }
-    fn bytes(&self) -> usize {
-        self.row.payload.len() + self.row.envelope.len()
-    }
-}
-
 /// A delivery that ran well, in the open transaction.
 struct Ran {
     item: InHand,
@@ -78,7 +37,21 @@ struct Ran {
 /// How a run ended.
 enum Ended {
     Well(Ran),
-    Failed { failure: Failure, touched: bool },
+    Failed {
+        failure: Failure,
+        touched: bool,
+    },
+    /// Those before it were not committed after all: it never happened.
+    InVain(Undone),
+}
+
+/// Why a group was not committed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Undone {
+    /// Its deliveries are back in line.
+    BackInLine,
+    /// Memory no longer says what is true: they are fetched again, and so must be what comes after them.
+    Lost,
 }
 
 /// One lane of one consumer.
@@ -97,7 +70,11 @@ impl<M: Module> Worker<M> {
             let shares = next.as_ref().is_some_and(|item| !item.alone && !item.is_expired());
             if !shares {
                 // The keys stay ours: the delivery just taken may be of one of them.
-                self.commit_while_running(&group, &mut ran).await;
+                let committed = self.commit_while_running(&group, &mut ran).await;
+                if let (Err(undone), Some(item)) = (committed, &next) {
+                    self.give_back(item.clone(), undone);
+                    continue;
+                }
             }
             let Some(item) = next else { break };
             if item.is_expired() {
@@ -112,6 +89,10 @@ impl<M: Module> Worker<M> {
                 Ended::Well(done) => ran.push(done),
                 Ended::Failed { failure, touched } => {
                     self.fail(&group, &mut ran, item, failure, touched).await;
+                }
+                Ended::InVain(undone) => {
+                    group.lock().await.roll_back().await;
+                    self.give_back(item, undone);
                 }
             }
             if alone || ran.len() >= self.inbox.group_size() || since.elapsed() >= PATIENCE {
@@ -129,7 +110,11 @@ impl<M: Module> Worker<M> {
         };
         let context = Context::new(group.clone(), delivery.clone());
         let call = AssertUnwindSafe((self.inbox.consumer.call)(context)).catch_unwind();
-        match self.watched(call, &delivery.waited, group, ran).await {
+        let ended = match self.watched(call, &delivery.waited, group, ran).await {
+            Ok(ended) => ended,
+            Err(undone) => return Ended::InVain(undone),
+        };
+        match ended {
             Some(Ok((context, result))) => {
                 let Left { staged, held } = context.finish();
                 let mut open = group.lock().await;
@@ -156,33 +141,35 @@ impl<M: Module> Worker<M> {
     }
 
     /// Waits for a consumer; `None`: its time is up, and it is dropped. Meanwhile commits those before it, unless it
-    /// has asked for the connection.
+    /// has asked for the connection. If that fails it is waited for all the same, but in vain: it ran on top of what is
+    /// no longer so.
     async fn watched<T>(
         &self,
         call: impl Future<Output = T>,
         waited: &Waited,
         group: &Arc<Mutex<Group<M>>>,
         ran: &mut Vec<Ran>,
-    ) -> Option<T> {
+    ) -> Result<Option<T>, Undone> {
         let mut call = pin!(call);
         // Most consumers of a group are done at once and need no timers.
         if let Poll::Ready(done) = futures_util::poll!(&mut call) {
-            return Some(done);
+            return Ok(Some(done));
         }
-        let started = tokio::time::Instant::now();
+        let mut started = tokio::time::Instant::now();
         // Without a timeout, a year is as good as never.
         let timeout = self.inbox.timeout.unwrap_or(Duration::from_hours(8760));
         let mut deadline = pin!(tokio::time::sleep_until(started + timeout));
         let mut patience = pin!(tokio::time::sleep(PATIENCE));
         let mut impatient = !ran.is_empty();
+        let mut committed = Ok(());
         loop {
             tokio::select! {
                 biased;
-                done = &mut call => return Some(done),
+                done = &mut call => return committed.map(|()| Some(done)),
                 () = &mut deadline => {
                     let later = started + timeout + waited.total();
                     if later <= tokio::time::Instant::now() {
-                        return None;
+                        return committed.map(|()| None);
                     }
                     deadline.as_mut().reset(later);
                 }
@@ -191,7 +178,10 @@ impl<M: Module> Worker<M> {
                     // Locked: the consumer has the connection, and with it the transaction.
                     if let Ok(open) = group.try_lock() {
                         drop(open);
-                        self.commit_while_running(group, ran).await;
+                        let paused = tokio::time::Instant::now();
+                        committed = self.commit_while_running(group, ran).await;
+                        // It did not run meanwhile.
+                        started += paused.elapsed();
                     }
                 }
             }
@@ -213,31 +203,47 @@ impl<M: Module> Worker<M> {
 
     /// Commits the group and frees its keys.
     async fn commit(&self, group: &Arc<Mutex<Group<M>>>, ran: &mut Vec<Ran>) {
-        self.commit_while_running(group, ran).await;
+        // What was undone is back in line or forgotten, and nothing of this lane is running.
+        let _ = self.commit_while_running(group, ran).await;
+        self.inbox.release(self.lane);
+    }
+
+    /// A delivery that must not go on because those before it did not commit.
+    fn give_back(&self, item: InHand, undone: Undone) {
+        match undone {
+            Undone::BackInLine => self.inbox.put_back(item),
+            Undone::Lost => self.inbox.lost([item.row.seq]),
+        }
         self.inbox.release(self.lane);
     }
 
     /// Commits the group. Its keys stay with the lane: the delivery that runs meanwhile may be of one of them.
-    async fn commit_while_running(&self, group: &Arc<Mutex<Group<M>>>, ran: &mut Vec<Ran>) {
+    async fn commit_while_running(
+        &self,
+        group: &Arc<Mutex<Group<M>>>,
+        ran: &mut Vec<Ran>,
+    ) -> Result<(), Undone> {
         if ran.is_empty() {
-            return;
+            return Ok(());
         }
         let mut open = group.lock().await;
         let mut batch = std::mem::take(ran);
         match self.settle(&mut open, &mut batch).await {
             Ok(Some(appended)) => {
                 self.inbox.committed(batch.iter().map(|ran| &ran.item));
-                self.inbox.db.wakes.wake_all(&appended.wake);
+                self.inbox.db.wakes.wake_all(&appended);
+                Ok(())
             }
             Ok(None) => {
                 open.roll_back().await;
                 tracing::info!(consumer = %self.inbox.name, "another node settled these deliveries; fetching again");
                 self.inbox.lost(batch.iter().map(|ran| ran.item.row.seq));
+                Err(Undone::Lost)
             }
             Err(error) => {
                 open.roll_back().await;
                 drop(open);
-                self.not_committed(batch, error).await;
+                Err(self.not_committed(batch, error).await)
             }
         }
     }
@@ -252,11 +258,11 @@ impl<M: Module> Worker<M> {
                 outgoing.push(staged.into_row(origin)?);
             }
         }
-        let conn = group.conn().await?;
+        let conn = group.open().await?;
         let appended = if outgoing.is_empty() {
             Appended::default()
         } else {
-            append_async(conn, &db.tables, outgoing).await?
+            append_async(&mut **conn, &db.tables, outgoing).await?
         };
         let acks: Vec<Acked> = batch.iter().map(|ran| ran.item.acked()).collect();
         // The fence: of two nodes that ran the same delivery exactly one deletes its row.
@@ -270,18 +276,25 @@ impl<M: Module> Worker<M> {
     /// The group could not be committed. With several in it nobody is to blame: they run one by one. Alone, the
     /// error is the delivery's own, unless the connection was lost; then what is true must be read again, for the
     /// COMMIT may have happened.
-    async fn not_committed(&self, batch: Vec<Ran>, error: Error) {
+    async fn not_committed(&self, batch: Vec<Ran>, error: Error) -> Undone {
         self.inbox.shrink_group();
         let shared = batch.len() > 1;
         let failure = Failure::from(error);
         if blame(&failure, false) == Blame::Nobody {
             tracing::warn!(consumer = %self.inbox.name, error = %failure.chain(), "the connection was lost; fetching again");
-            return self.inbox.lost(batch.iter().map(|ran| ran.item.row.seq));
+            self.inbox.lost(batch.iter().map(|ran| ran.item.row.seq));
+            return Undone::Lost;
         }
+        let mut undone = Undone::BackInLine;
         for Ran { mut item, .. } in batch {
             item.alone = true;
-            if shared { self.inbox.put_back(item) } else { return self.count(item, &failure).await }
+            if shared {
+                self.inbox.put_back(item);
+            } else {
+                undone = self.count(item, &failure).await;
+            }
         }
+        undone
     }
 
     /// It waited in memory for too long.
@@ -291,12 +304,12 @@ impl<M: Module> Worker<M> {
             Ok::<_, Error>(M::Db::expire(&mut conn, &self.inbox.db.tables, &[item.acked()]).await?)
         };
         match mark.await {
-            Ok(_) => {
+            Ok(1) => {
                 tracing::warn!(consumer = %self.inbox.name, "a message expired before it could run");
                 self.inbox.committed(std::iter::once(&item));
             }
-            // Whatever was lost with the connection, it is read again.
-            Err(_) => self.inbox.lost([item.row.seq]),
+            // Another node was faster, or the connection was lost: what is true is read again.
+            Ok(_) | Err(_) => self.inbox.lost([item.row.seq]),
         }
         self.inbox.release(self.lane);
     }
@@ -323,7 +336,9 @@ impl<M: Module> Worker<M> {
         }
         item.alone = true;
         match blame {
-            Blame::Own => self.count(item, &failure).await,
+            Blame::Own => {
+                self.count(item, &failure).await;
+            }
             Blame::Nobody if shared => self.inbox.put_back(item),
             Blame::Nobody => self.inbox.postpone(item, PATIENCE * 10),
         }
@@ -333,18 +348,21 @@ impl<M: Module> Worker<M> {
     }
 
     /// The run counts: soon again in memory, or stored for later.
-    async fn count(&self, mut item: InHand, failure: &Failure) {
+    async fn count(&self, mut item: InHand, failure: &Failure) -> Undone {
         item.failed += 1;
         item.alone = true;
         let name = &self.inbox.name;
         let mut error = failure.chain();
         if error.contains("current transaction is aborted") {
-            error.push_str(" (an earlier statement of this consumer failed and its error was dropped: use `ctx.savepoint`)");
+            error.push_str(
+                " (an earlier statement of this consumer failed and its error was dropped: use `ctx.savepoint`)",
+            );
         }
         match after_failure(item.failed, dice()) {
             Next::InMemory(after) => {
                 tracing::warn!(consumer = %name, attempt = item.failed, ?after, %error, "failed; runs again");
                 self.inbox.postpone(item, after);
+                Undone::BackInLine
             }
             Next::Stored(after) => {
                 tracing::error!(consumer = %name, attempt = item.failed, ?after, %error, "failed; stored for later");
@@ -356,8 +374,10 @@ impl<M: Module> Worker<M> {
                     Err(error) => {
                         tracing::error!(consumer = %name, %error, "a failure could not be stored; kept in memory");
                         self.inbox.postpone(item, after);
+                        return Undone::BackInLine;
                     }
                 }
+                Undone::Lost
             }
         }
     }

@@ -38,7 +38,7 @@ pub trait Codec<M> {
     const CONTENT_TYPE: &'static str;
     /// Message to bytes.
     fn encode(message: &M) -> Result<Vec<u8>, BoxError>;
-    /// Bytes to message. An error here is final: the same bytes will not decode later either.
+    /// Bytes to message. An error fails the delivery; its bytes are kept.
     fn decode(bytes: &[u8]) -> Result<M, BoxError>;
 }
 

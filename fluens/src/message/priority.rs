@@ -21,7 +21,7 @@ impl Priority {
         self as i16
     }
 
-    /// What a newer node stored beyond our scale counts as critical.
+    /// Only these four are stored; a row of another would be a newer node's, and is left to it.
     pub(crate) fn of_stored(stored: i16) -> Self {
         match stored {
             i16::MIN..=0 => Self::Low,

@@ -1,7 +1,9 @@
 -- Consumers by id; every name a consumer has or had leads to its id, so a renamed one keeps its rows.
 CREATE TABLE {fluens}consumer (
     id      integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    module  text NOT NULL
+    module  text NOT NULL,
+    -- It turned out to be the same as another one.
+    merged_into  integer REFERENCES {fluens}consumer (id)
 );
 CREATE TABLE {fluens}consumer_name (
     name         text PRIMARY KEY,

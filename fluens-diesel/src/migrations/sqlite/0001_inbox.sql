@@ -1,7 +1,9 @@
 -- Consumers by id; every name a consumer has or had leads to its id, so a renamed one keeps its rows.
 CREATE TABLE {fluens}consumer (
     id      INTEGER PRIMARY KEY AUTOINCREMENT,
-    module  TEXT NOT NULL
+    module  TEXT NOT NULL,
+    -- It turned out to be the same as another one.
+    merged_into  INTEGER REFERENCES {fluens}consumer (id)
 );
 CREATE TABLE {fluens}consumer_name (
     name         TEXT PRIMARY KEY,
