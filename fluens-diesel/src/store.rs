@@ -89,6 +89,8 @@ pub trait Connect: Send + Sync + Sized + 'static {
     /// The url when none is configured.
     const DEFAULT_URL: Option<&'static str>;
 
+    /// Whether the database could be opened; changes nothing.
+    fn probe(settings: &DatabaseSettings) -> impl Future<Output = Result<(), OpenError>> + Send;
     /// Opens the database.
     fn open(settings: &DatabaseSettings) -> impl Future<Output = Result<Self::Pool, OpenError>> + Send;
     /// A connection that may write.

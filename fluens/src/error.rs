@@ -35,6 +35,14 @@ pub enum Error {
     /// The program cannot start; the report says every reason and its remedy.
     #[error("{0}")]
     Start(Report),
+    /// What the app was given to do before its consumers start went wrong.
+    #[error("preparing module `{module}` failed: {source}")]
+    Prepare {
+        /// The module.
+        module: &'static str,
+        /// What it said.
+        source: BoxError,
+    },
     /// This task holds the database's only writer already.
     #[error(
         "a transaction of this SQLite database is open in this task already: use its connection \
@@ -46,7 +54,7 @@ pub enum Error {
     TransactionLost,
     /// The app did not stop within its drain time.
     #[error(
-        "{running} consumers were still running after {drain:?} and were stopped; their messages are kept"
+        "stopped after {drain:?} although consumers were still running ({running}); their messages are kept"
     )]
     NotDrained {
         /// How many consumers were cut off.
@@ -102,6 +110,10 @@ impl Failure {
     /// The error inside.
     pub fn error(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
         &*self.0
+    }
+
+    pub(crate) fn into_error(self) -> BoxError {
+        self.0
     }
 
     /// The whole chain in one line: `charging failed: connection refused`.

@@ -2,8 +2,8 @@
 //! consumer is next.
 
 use std::{
-    collections::HashMap,
-    sync::{LazyLock, RwLock},
+    collections::{HashMap, HashSet},
+    sync::{LazyLock, Mutex, PoisonError, RwLock},
 };
 
 use diesel::connection::LoadConnection;
@@ -52,9 +52,11 @@ impl<C: AsyncConnection<Backend: Dialect>> Connection<Async> for C {
     fn publish_staged(&mut self, module: &'static str, staged: Staged) -> Self::Published<'_> {
         Box::pin(async move {
             let id = staged.id;
+            let name = staged.name();
             let row = staged.into_row(Origin { module, cause: None })?;
             let appended = append_async(self, &tables_of::<C::Backend>(module), vec![row]).await?;
             published_elsewhere();
+            tell_unheard(std::iter::once(name), &appended);
             Ok(receipt(id, &appended))
         })
     }
@@ -68,9 +70,11 @@ impl<C: LoadConnection<Backend: Dialect>> Connection<Sync> for C {
 
     fn publish_staged(&mut self, module: &'static str, staged: Staged) -> Self::Published<'_> {
         let id = staged.id;
+        let name = staged.name();
         let row = staged.into_row(Origin { module, cause: None })?;
         let appended = append_sync(self, &tables_of::<C::Backend>(module), vec![row])?;
         published_elsewhere();
+        tell_unheard(std::iter::once(name), &appended);
         Ok(receipt(id, &appended))
     }
 }
@@ -95,6 +99,19 @@ impl<C: LoadConnection<Backend: Dialect>> Connection<Sync> for C {
 #[must_use = "on an asynchronous connection this is a future: `.await` it; on a synchronous one a result: `?` it"]
 pub fn publish<C: Connection<Kind>, Kind, P: Publishable>(conn: &mut C, message: P) -> C::Published<'_> {
     Main::publish(conn, message)
+}
+
+/// Says once per message that nobody has subscribed to it: what is published then is stored for nobody.
+pub(crate) fn tell_unheard<'a>(names: impl Iterator<Item = &'a str>, appended: &Appended) {
+    static TOLD: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+    for (name, _) in names.zip(&appended.consumers).filter(|(_, consumers)| **consumers == Some(0)) {
+        if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned()) {
+            tracing::warn!(
+                message = name,
+                "published, but no consumer has subscribed to it: it was stored for nobody"
+            );
+        }
+    }
 }
 
 pub(crate) fn receipt(id: fluens_diesel::Id, appended: &Appended) -> Receipt {

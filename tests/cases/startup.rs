@@ -51,6 +51,69 @@ async fn every_fault_is_told_at_once_with_its_remedy() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_message_listed_but_taken_by_no_consumer_is_told() {
+    fluens::module! { Listing { db: db::Db, publishes: [Lonely], consumes: [Lonely] } }
+    #[message(name = "listing.lonely")]
+    struct Lonely;
+    let report = fluens::app!(Listing, ..).verify().unwrap_err();
+    let text = report.to_string();
+    assert!(
+        text.contains("module `listing` lists `listing.lonely` in `consumes`, but no consumer"),
+        "{text}"
+    );
+    let _ = Lonely;
+}
+
+/// Nothing is created by a start that is refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_start_changes_nothing() {
+    needs!(several_connections);
+    let url = database!();
+    let refused = fluens::app!(Starting, .., |app| app.database(url.as_str())).start().await;
+    assert!(report(refused).to_string().contains("but the app has none"));
+    // Still no tables: a start that only checks them says so.
+    let checking = fluens::app!(Starting, .., |app| app
+        .database(url.as_str())
+        .state(Probe::default())
+        .migrate_at_start(false));
+    let text = report(checking.start().await).to_string();
+    assert!(text.contains("are missing"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_published_after_migrating_waits_for_the_consumers() {
+    needs!(several_connections);
+    fluens::module! { Ahead { db: db::Db, publishes: [external Begun] } }
+    let url = database!();
+    fluens::app!(Starting, .., |app| app.database(url.as_str()).state(Probe::default()))
+        .migrate()
+        .await
+        .unwrap();
+    let publisher = fluens::app!(Ahead, .., |app| app.database(url.as_str())).start().await.unwrap();
+    assert_eq!(Ahead::of(&publisher).publish(&Begun).await.unwrap().consumers, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_of_ones_own_are_made_before_consumers_start() {
+    let url = database!();
+    let app = fluens::app!(Starting, .., |app| app
+        .database(url.as_str())
+        .state(Probe::default())
+        .prepare::<Starting>(async |conn| {
+            diesel_async::SimpleAsyncConnection::batch_execute(conn, "CREATE TABLE mine (id bigint)").await?;
+            Ok(())
+        }));
+    let app = app.start().await.unwrap();
+    execute(&Starting::of(&app), "INSERT INTO mine VALUES (1)").await;
+    let failing = fluens::app!(Starting, .., |app| app
+        .database(url.as_str())
+        .state(Probe::default())
+        .prepare::<Starting>(async |_| Err("not today".into())));
+    let error = failing.start().await.err().unwrap().to_string();
+    assert_eq!(error, "preparing module `starting` failed: not today");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_module_named_and_given_its_states_verifies() {
     let app = fluens::app!(Starting, .., |app| app.state(Probe::default()));
     app.verify().unwrap();

@@ -58,20 +58,26 @@ async fn place(
     }
 }
 
-#[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let app =
-        fluens::app!(Orders, |app| app.database(DATABASE).state(Mailer { from: "shop" })).start().await?;
-    let orders = Orders::of(&app);
+/// Before any consumer starts.
+async fn make_tables(conn: &mut db::Conn) -> Result {
     let id = if cfg!(feature = "postgres") { "uuid" } else { "blob" };
     let table =
         format!("CREATE TABLE IF NOT EXISTS web_orders (id {id} PRIMARY KEY, customer bigint, article text)");
-    orders.connection().await?.batch_execute(&table).await?;
+    Ok(conn.batch_execute(&table).await?)
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let app = fluens::app!(Orders, |app| app
+        .database(DATABASE)
+        .state(Mailer { from: "shop" })
+        .prepare::<Orders>(make_tables));
+    let app = app.start().await?;
 
     let port: u16 = std::env::var("PORT").ok().and_then(|port| port.parse().ok()).unwrap_or(8080);
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
     println!("listening on http://{}", listener.local_addr()?);
-    let router = Router::new().route("/orders", post(place)).with_state(orders);
+    let router = Router::new().route("/orders", post(place)).with_state(Orders::of(&app));
     axum::serve(listener, router).with_graceful_shutdown(async move { stop().await }).await?;
     app.shutdown().await?; // consumers that are at work finish
     Ok(())

@@ -56,15 +56,22 @@ const FILE: &str = "ledger.db";
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS bookings (id bigint PRIMARY KEY, amount bigint NOT NULL);
     DELETE FROM bookings;";
 
-fluens::run!(Ledger, |app| app.database(format!("sqlite:{FILE}")).log("warn"), async |app| {
-    let mut conn = Ledger::of(app).connection().await?;
-    conn.batch_execute(TABLES).await?;
-    book(&mut conn, 1, 100).await?;
-    book(&mut conn, 2, 200).await?;
-    let refused = book(&mut conn, 3, 0).await;
-    println!("a transaction that rolled back published nothing: {}", refused.is_err());
-    drop(conn);
-    #[cfg(not(feature = "postgres"))]
-    tokio::task::spawn_blocking(|| book_synchronously(FILE, 4, 400)).await??;
-    Ok(())
-});
+async fn make_tables(conn: &mut db::Conn) -> Result {
+    Ok(conn.batch_execute(TABLES).await?)
+}
+
+fluens::run!(
+    Ledger,
+    |app| app.database(format!("sqlite:{FILE}")).prepare::<Ledger>(make_tables).log("warn"),
+    async |app| {
+        let mut conn = Ledger::of(app).connection().await?;
+        book(&mut conn, 1, 100).await?;
+        book(&mut conn, 2, 200).await?;
+        let refused = book(&mut conn, 3, 0).await;
+        println!("a transaction that rolled back published nothing: {}", refused.is_err());
+        drop(conn);
+        #[cfg(not(feature = "postgres"))]
+        tokio::task::spawn_blocking(|| book_synchronously(FILE, 4, 400)).await??;
+        Ok(())
+    }
+);

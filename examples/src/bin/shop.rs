@@ -42,11 +42,10 @@ async fn place(orders: &Handle<Orders>, id: i64, customer: i64, article: &str, p
             );
             diesel::insert_into(orders::table).values(row).execute(tx.conn()).await?;
             tx.publish(&OrderPlaced { order: id, customer, article: article.into(), priority });
+            println!("order {id}: customer {customer} wants {article} ({priority:?})");
             Ok(())
         })
-        .await?;
-    println!("order {id}: customer {customer} wants {article} ({priority:?})");
-    Ok(())
+        .await
 }
 
 #[consumer]
@@ -129,7 +128,7 @@ impl Bank {
     async fn charge(&self, reference: &str) -> Result<(), std::io::Error> {
         tokio::time::sleep(Duration::from_millis(5)).await;
         match self.calls.fetch_add(1, Ordering::Relaxed) {
-            0..3 => Err(std::io::Error::other(format!("the bank did not answer ({})", &reference[..8]))),
+            0..3 => Err(std::io::Error::other(format!("no answer from the bank about {reference}"))),
             _ => Ok(()),
         }
     }
@@ -141,7 +140,7 @@ impl Bank {
 async fn charge(reserved: StockReserved, bank: State<Bank>, ctx: &mut Context<Billing>) -> Result<OrderPaid> {
     let (order, reference) = (reserved.order, ctx.idempotency_key());
     if let Err(error) = bank.charge(&reference).await {
-        println!("order {order}: attempt {}: {error}", ctx.attempt());
+        println!("order {order}: attempt {} to charge failed, it will be tried again", ctx.attempt());
         return Err(error.into());
     }
     let row = (invoices::order_id.eq(order), invoices::reference.eq(reference));
@@ -156,18 +155,22 @@ const TABLES: &str = "
         status text NOT NULL);
     CREATE TABLE IF NOT EXISTS stock (article text PRIMARY KEY, pieces bigint NOT NULL);
     CREATE TABLE IF NOT EXISTS invoices (order_id bigint PRIMARY KEY, reference text NOT NULL);
+    -- The tour begins with the same stock every time; a real shop would not.
     DELETE FROM orders; DELETE FROM stock; DELETE FROM invoices;
     INSERT INTO stock VALUES ('tea', 1000), ('coffee', 1000), ('saffron', 1);";
+
+/// Before any consumer starts.
+async fn make_tables(conn: &mut db::Conn) -> Result {
+    Ok(conn.batch_execute(TABLES).await?)
+}
 
 fluens::run!(
     Orders,
     Stock,
     Billing,
-    |app| app.database(DATABASE).state(Bank::default()).log("off"),
+    |app| app.database(DATABASE).state(Bank::default()).prepare::<Orders>(make_tables).log("off"),
     async |app| {
         let orders = Orders::of(app);
-        orders.connection().await?.batch_execute(TABLES).await?;
-
         place(&orders, 1, 7, "tea", Priority::Normal).await?;
         place(&orders, 2, 7, "saffron", Priority::Normal).await?;
         place(&orders, 3, 8, "saffron", Priority::Normal).await?;

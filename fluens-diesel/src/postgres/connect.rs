@@ -14,8 +14,8 @@ use tokio_postgres::NoTls;
 use super::{Manager, tls};
 use crate::{DatabaseSettings, OpenError, StoreError, redacted};
 
-const EXAMPLE: &str =
-    "`postgres://user:password@host:5432/name`, with `?sslmode=verify-full` for checked TLS";
+const EXAMPLE: &str = "`postgres://user:password@host:5432/name`, with `?sslmode=verify-full` for checked TLS; \
+    for SQLite, `db: fluens::sqlite::Db` in the module";
 
 /// The connections of one PostgreSQL database.
 #[derive(Clone)]
@@ -26,15 +26,7 @@ pub struct Pool {
 
 impl Pool {
     pub(super) async fn open(settings: &DatabaseSettings) -> Result<Self, OpenError> {
-        let url = settings.url.as_str();
-        if !(url.starts_with("postgres://") || url.starts_with("postgresql://")) {
-            return Err(OpenError::WrongUrl { url: redacted(url), kind: "PostgreSQL", example: EXAMPLE });
-        }
-        let target = tls::Target::of_url(url).map_err(|reason| unreachable(url, reason))?;
-        // One connection by hand first: the pool would hide why it fails.
-        establish(&target, settings.statement_cache)
-            .await
-            .map_err(|error| unreachable(url, error.to_string()))?;
+        let (url, target) = (settings.url.as_str(), probe(settings).await?);
         let pool = |size| {
             let mut config = ManagerConfig::default();
             // Fast: a query before every use would cost a round trip; a dead connection fails its first statement
@@ -66,6 +58,19 @@ impl Pool {
     ) -> Result<bb8::PooledConnection<'static, AsyncPgConnection>, StoreError> {
         self.readers.get_owned().await.map_err(|error| StoreError::Unavailable(error.into()))
     }
+}
+
+/// Where the url leads. One connection is made by hand: a pool would hide why it fails.
+pub(super) async fn probe(settings: &DatabaseSettings) -> Result<tls::Target, OpenError> {
+    let url = settings.url.as_str();
+    if !(url.starts_with("postgres://") || url.starts_with("postgresql://")) {
+        return Err(OpenError::WrongUrl { url: redacted(url), kind: "PostgreSQL", example: EXAMPLE });
+    }
+    let target = tls::Target::of_url(url).map_err(|reason| unreachable(url, reason))?;
+    establish(&target, settings.statement_cache)
+        .await
+        .map_err(|error| unreachable(url, error.to_string()))?;
+    Ok(target)
 }
 
 async fn establish(target: &tls::Target, statement_cache: bool) -> ConnectionResult<AsyncPgConnection> {

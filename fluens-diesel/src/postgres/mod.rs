@@ -48,6 +48,10 @@ impl Connect for Db {
     const HAS_SCHEMAS: bool = true;
     const DEFAULT_URL: Option<&'static str> = None;
 
+    async fn probe(settings: &DatabaseSettings) -> Result<(), OpenError> {
+        connect::probe(settings).await.map(drop)
+    }
+
     async fn open(settings: &DatabaseSettings) -> Result<Pool, OpenError> {
         Pool::open(settings).await
     }

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::CStr,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -17,7 +18,8 @@ use crate::OpenError;
 /// The first version without the WAL bug that can corrupt a database: 3.51.3.
 const OLDEST: i32 = 3_051_003;
 
-const EXAMPLE: &str = "`sqlite:shop.db` for a file, `sqlite::memory:` for a database in memory";
+const EXAMPLE: &str = "`sqlite:shop.db` for a file, `sqlite::memory:` for a database in memory; for PostgreSQL, the feature \
+    `postgres` of fluens and `db: fluens::postgres::Db` in the module";
 
 /// Where the database is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +42,25 @@ impl Place {
             }
             ":memory:" => Ok(Place::Memory),
             path => Ok(Place::File(path.to_owned())),
+        }
+    }
+}
+
+impl Place {
+    /// SQLite creates files, not folders.
+    pub(super) fn check_folder(&self) -> Result<(), OpenError> {
+        let Place::File(path) = self else { return Ok(()) };
+        let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty());
+        match folder {
+            Some(folder) if !folder.is_dir() => {
+                let reason = format!("the folder {} does not exist", folder.display());
+                Err(OpenError::Unreachable {
+                    url: format!("sqlite:{path}"),
+                    reason,
+                    help: "create it".to_owned(),
+                })
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -46,8 +46,13 @@ impl Connect for Db {
     const HAS_SCHEMAS: bool = false;
     const DEFAULT_URL: Option<&'static str> = Some("sqlite:fluens.db");
 
-    async fn open(settings: &DatabaseSettings) -> Result<Pool, OpenError> {
+    async fn probe(settings: &DatabaseSettings) -> Result<(), OpenError> {
         connect::check_version()?;
+        connect::Place::of_url(&settings.url)?.check_folder()
+    }
+
+    async fn open(settings: &DatabaseSettings) -> Result<Pool, OpenError> {
+        Self::probe(settings).await?;
         Pool::open(&settings.url)
     }
 

@@ -1,7 +1,7 @@
 //! [`Model`] -> code. Each module is named here, which links its crate: consumers of a crate that nothing
 //! names vanish.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
@@ -15,9 +15,13 @@ pub(super) fn main(model: &Model<'_>) -> TokenStream {
         || quote!(::fluens::__private::serve(|| #builder)),
         |work| quote!(::fluens::__private::work(|| #builder, #work)),
     );
+    // Named by a word of the user's: inside another function, where it would never run, rustc then says that it is never
+    // used. It keeps quiet about the words of a macro.
+    let at = model.work.map(Spanned::span).or(model.modules.first().map(Spanned::span));
+    let main = Ident::new("main", at.unwrap_or_else(Span::call_site));
     quote! {
         #check
-        fn main() -> ::std::process::ExitCode {
+        fn #main() -> ::std::process::ExitCode {
             #serve
         }
     }

@@ -1,19 +1,25 @@
 //! An app before it starts: modules, states and settings from code.
 
-use std::{collections::BTreeMap, marker::PhantomData, time::Duration};
+use std::{
+    collections::BTreeMap,
+    marker::PhantomData,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use fluens_diesel::{Clock, OwnedClock};
+use futures_util::future::BoxFuture;
 
 use super::{
-    App, Fault, Report, Settings, checks,
+    App, Fault, Report, SendAsync, Settings, checks,
     part::{ModulePart, Opened, Part},
     routes::{Settled, crossings},
     running::Running,
 };
 use crate::{
-    Error,
+    Error, Result,
     consumer::States,
-    module::{Contract, Module},
+    module::{Conn, Contract, Module},
 };
 
 /// An app before it starts; [`app!`](crate::app!) makes one, and `run!` gives it to its closure.
@@ -24,8 +30,12 @@ pub struct Builder<L> {
     code: BTreeMap<String, String>,
     others_run_elsewhere: bool,
     clock: Clock,
+    /// Behind a lock only to be `Sync`: a start may be awaited from any thread.
+    preparations: Mutex<Vec<Preparation>>,
     of: PhantomData<fn() -> L>,
 }
+
+type Preparation = Box<dyn FnOnce(&Opened) -> BoxFuture<'static, Result<(), Error>> + Send>;
 
 impl Builder<()> {
     /// Without modules yet.
@@ -38,6 +48,7 @@ impl Builder<()> {
             code: BTreeMap::new(),
             others_run_elsewhere: false,
             clock: Clock::Database,
+            preparations: Mutex::default(),
             of: PhantomData,
         }
     }
@@ -54,8 +65,8 @@ impl<L> Builder<L> {
     #[doc(hidden)]
     pub fn module<M: Module>(mut self) -> Builder<(M, L)> {
         self.parts.push(Box::new(ModulePart::<M>::default()));
-        let Builder { parts, states, code, others_run_elsewhere, clock, of: _ } = self;
-        Builder { parts, states, code, others_run_elsewhere, clock, of: PhantomData }
+        let Builder { parts, states, code, others_run_elsewhere, clock, preparations, of: _ } = self;
+        Builder { parts, states, code, others_run_elsewhere, clock, preparations, of: PhantomData }
     }
 
     /// The `..` of `run!` and `app!`: consumers of other modules that are linked in run in another process.
@@ -68,6 +79,39 @@ impl<L> Builder<L> {
     /// Something for consumers to take as [`State`](crate::State): a client, a cache. One per type.
     pub fn state<T: Send + Sync + 'static>(mut self, state: T) -> Self {
         self.states.insert(state);
+        self
+    }
+
+    /// Does something on module `M`'s database before its consumers start: makes your own tables, say.
+    ///
+    /// ```no_run
+    /// # use fluens::{diesel_prelude::*, prelude::*, sqlite as db};
+    /// # fluens::module! { Orders { db: db::Db } }
+    /// # async fn f() -> Result<(), fluens::Error> {
+    /// let app = fluens::app!(Orders, |app| app.prepare::<Orders>(async |conn| {
+    ///     conn.batch_execute("CREATE TABLE IF NOT EXISTS orders (id bigint PRIMARY KEY)").await?;
+    ///     Ok(())
+    /// }));
+    /// app.start().await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn prepare<M: Module>(
+        mut self,
+        work: impl for<'c> AsyncFnOnce(&'c mut Conn<M>) -> Result
+        + for<'c> SendAsync<&'c mut Conn<M>, Result>
+        + Send
+        + 'static,
+    ) -> Self {
+        let preparations = self.preparations.get_mut().unwrap_or_else(PoisonError::into_inner);
+        preparations.push(Box::new(|opened| {
+            let handle = opened.handle::<M>();
+            Box::pin(async move {
+                let failed = |source| Error::Prepare { module: M::NAME, source };
+                let handle = handle.ok_or_else(|| failed("this app does not run it".into()))?;
+                let mut conn = handle.connection().await?;
+                work(&mut conn).await.map_err(|failure| failed(failure.into_error()))
+            })
+        }));
         self
     }
 
@@ -151,13 +195,18 @@ impl<L> Builder<L> {
         Report::check(self.static_faults(&settings, faults))
     }
 
-    /// Creates or upgrades the tables and does nothing else: for a step of its own before a deploy.
+    /// Creates or upgrades the tables, subscribes the consumers, and does nothing else: for a step of its own before a
+    /// deploy. What is published after it waits for them.
     pub async fn migrate(self) -> Result<(), Error> {
         let (mut settings, faults) = self.settings();
         let mut faults = self.static_faults(&settings, faults);
         settings.migrate = true;
-        drop(self.open(&settings, &mut faults).await);
-        Report::check(faults).map_err(Error::Start)
+        let opened = self.open(&settings, &mut faults).await;
+        Report::check(faults).map_err(Error::Start)?;
+        for part in &self.parts {
+            part.subscribe(&opened).await?;
+        }
+        Ok(())
     }
 
     /// The SQL that [`migrate`](Builder::migrate) would run on an empty database, for people who manage their schema
@@ -176,6 +225,9 @@ impl<L> Builder<L> {
         let mut faults = self.static_faults(&settings, faults);
         let opened = self.open(&settings, &mut faults).await;
         Report::check(faults).map_err(Error::Start)?;
+        for prepare in self.preparations.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            prepare(&opened).await?;
+        }
         let mut running = Running::new(settings, self.states);
         for part in &self.parts {
             part.start(&opened, &mut running).await?;
@@ -227,10 +279,15 @@ impl<L> Builder<L> {
         crossings(&settled).into_iter().map(fault).collect()
     }
 
+    /// Opens the databases. With a fault known already, nothing is opened or changed, only looked at: a start that is
+    /// refused must not leave tables behind.
     async fn open(&self, settings: &Settings, faults: &mut Vec<Fault>) -> Opened {
         let mut opened = Opened::default();
+        let refused = !faults.is_empty();
         for part in &self.parts {
-            if let Err(fault) = part.open(settings, &mut opened).await
+            let result =
+                if refused { part.probe(settings).await } else { part.open(settings, &mut opened).await };
+            if let Err(fault) = result
                 && !faults.contains(&fault)
             {
                 faults.push(fault);

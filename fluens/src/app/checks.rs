@@ -22,6 +22,20 @@ pub(super) fn faults(modules: &[Contract], others_run_elsewhere: bool, states: &
             faults.push(Fault::new(format!("two modules are called `{}`", module.module), help));
         }
     }
+    for module in modules {
+        for message in module.consumes {
+            let takes = |consumer: &&ConsumerDescriptor| {
+                consumer.module == module.module && consumer.message == *message
+            };
+            if !consumers.iter().any(takes) {
+                let module = module.module;
+                let what = format!(
+                    "module `{module}` lists `{message}` in `consumes`, but no consumer of it takes that message"
+                );
+                faults.push(Fault::new(what, "write one, with `&mut Context<..>` of that module or `module = ..`, or take the message off the list"));
+            }
+        }
+    }
     for consumer in consumers {
         let (name, at) = (consumer.name(), consumer.identity.at);
         if modules.iter().any(|module| module.module == consumer.module) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use diesel_async::TransactionManager;
-use fluens_diesel::{Appended, Connect, NewMessage, append_async};
+use fluens_diesel::{Appended, Connect, append_async};
 use futures_util::future::BoxFuture;
 
 use super::{
@@ -13,8 +13,8 @@ use super::{
 use crate::{
     Error, Receipt,
     message::{Origin, Publishable, Staged},
-    module::{Module, PublishedBy},
-    publish::receipt,
+    module::{Conn, Module, PublishedBy},
+    publish::{receipt, tell_unheard},
 };
 
 /// A module inside a running app, from [`Orders::of(&app)`](Module::of). Cheap to clone: put it into the state of
@@ -135,11 +135,11 @@ impl<M: Module> Handle<M> {
     }
 
     async fn flush(&self, tx: &mut Tx<M>) -> Result<Appended, Error> {
-        let rows = rows::<M>(std::mem::take(&mut tx.staged))?;
-        if rows.is_empty() {
+        if tx.staged.is_empty() {
             return Ok(Appended::default());
         }
-        Ok(append_async(tx.conn(), &self.db.tables, rows).await?)
+        let staged = std::mem::take(&mut tx.staged);
+        self.store(tx.conn(), staged).await
     }
 
     async fn append(&self, staged: Vec<Staged>) -> Result<Appended, Error> {
@@ -148,7 +148,7 @@ impl<M: Module> Handle<M> {
             && one.is_one_statement()
         {
             let mut conn = self.db.writer().await?;
-            let appended = append_async(&mut *conn, &self.db.tables, rows::<M>(staged)?).await?;
+            let appended = self.store(&mut conn, staged).await?;
             drop(conn);
             self.db.wakes.wake_all(&appended);
             return Ok(appended);
@@ -157,9 +157,13 @@ impl<M: Module> Handle<M> {
         tx.staged = staged;
         self.commit(tx).await
     }
-}
 
-fn rows<M: Module>(staged: Vec<Staged>) -> Result<Vec<NewMessage>, Error> {
-    let origin = Origin { module: M::NAME, cause: None };
-    staged.into_iter().map(|staged| staged.into_row(origin)).collect()
+    async fn store(&self, conn: &mut Conn<M>, staged: Vec<Staged>) -> Result<Appended, Error> {
+        let names: Vec<_> = staged.iter().map(Staged::name).collect();
+        let origin = Origin { module: M::NAME, cause: None };
+        let rows = staged.into_iter().map(|staged| staged.into_row(origin)).collect::<Result<_, _>>()?;
+        let appended = append_async(conn, &self.db.tables, rows).await?;
+        tell_unheard(names.into_iter(), &appended);
+        Ok(appended)
+    }
 }

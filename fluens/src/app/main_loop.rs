@@ -1,6 +1,6 @@
 //! What `run!` does in main: tracing, start, work, signals, drain, exit code.
 
-use std::process::ExitCode;
+use std::{io::IsTerminal, process::ExitCode};
 
 use super::{App, Builder};
 use crate::{Failure, Result};
@@ -40,7 +40,11 @@ fn main_of<L>(build: impl FnOnce() -> Builder<L>, work: impl AsyncFnOnce(&App<L>
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let ended = runtime.block_on(async {
         match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            ["migrate"] => Ok(builder.migrate().await?),
+            ["migrate"] => {
+                builder.migrate().await?;
+                println!("tables and subscriptions are ready");
+                Ok(())
+            }
             ["migrate", "--print"] => {
                 builder.verify()?;
                 println!("{}", builder.migrations());
@@ -98,7 +102,8 @@ fn trace_to_stderr(filter: &str) {
     let filter =
         std::env::var("RUST_LOG").ok().and_then(|filter| filter.parse().ok()).or(filter.parse().ok());
     let filter: Targets = filter.unwrap_or_else(|| Targets::new().with_default(tracing::Level::INFO));
-    let to_stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let to_stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colours);
     // Fails only if the program has set up its own tracing: then that is what it wants.
     let _ = tracing_subscriber::registry().with(to_stderr).with(filter).try_init();
 }

@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use super::{Database, Fault, Handle, Settings, running::Running};
 use crate::{
     Error,
-    consumer::ConsumerDescriptor,
+    consumer::{ConsumerDescriptor, TypedConsumer},
     inbox::{Dispatcher, Inbox, Limits, Poller, Signal},
     module::{Contract, Module},
     publish::remember_tables,
@@ -27,9 +27,13 @@ pub(super) trait Part: Send + Sync {
     /// The backend and what leads to the database.
     fn database(&self, settings: &Settings) -> (&'static str, Option<DatabaseSettings>);
     fn migrations(&self, settings: &Settings) -> String;
+    /// Whether the database could be opened; changes nothing.
+    fn probe<'a>(&'a self, settings: &'a Settings) -> BoxFuture<'a, Result<(), Fault>>;
     /// Opens the database, or finds it open already, and makes sure of its tables.
     fn open<'a>(&'a self, settings: &'a Settings, opened: &'a mut Opened)
     -> BoxFuture<'a, Result<(), Fault>>;
+    /// Subscribes the module's consumers, so that what is published from now on waits for them.
+    fn subscribe<'a>(&'a self, opened: &'a Opened) -> BoxFuture<'a, Result<(), Error>>;
     /// Subscribes the module's consumers and starts them.
     fn start<'a>(&'a self, opened: &'a Opened, running: &'a mut Running) -> BoxFuture<'a, Result<(), Error>>;
 }
@@ -66,6 +70,13 @@ impl<M: Module> ModulePart<M> {
     /// The setting is for PostgreSQL; an app may have modules on SQLite beside.
     fn schema(settings: &Settings) -> Option<&str> {
         settings.schema_of(M::NAME).filter(|_| M::Db::HAS_SCHEMAS)
+    }
+
+    fn no_database() -> Fault {
+        let what = format!("module `{}` has no database", M::NAME);
+        let help =
+            "set `FLUENS_DATABASE=postgres://user:password@host/name`, or `database = \"..\"` in fluens.toml";
+        Fault::new(what, help)
     }
 
     async fn open_database(settings: &DatabaseSettings, all: &Settings) -> Result<Database<M::Db>, Fault> {
@@ -116,7 +127,7 @@ impl<M: Module> ModulePart<M> {
         Ok(())
     }
 
-    async fn start_consumers(db: &Arc<Database<M::Db>>, running: &mut Running) -> Result<(), Error> {
+    async fn register(db: &Database<M::Db>) -> Result<Vec<Registered<M>>, Error> {
         let consumers: Vec<_> = ConsumerDescriptor::all()
             .into_iter()
             .filter_map(|descriptor| descriptor.typed::<M>().map(|typed| (descriptor, typed)))
@@ -124,9 +135,18 @@ impl<M: Module> ModulePart<M> {
         let wanted: Vec<Registration> =
             consumers.iter().map(|(descriptor, _)| registration(descriptor)).collect();
         let ids = M::Db::register(&mut *db.writer().await?, &db.tables, &wanted).await?;
-        for ((descriptor, typed), (consumer, wanted)) in
-            consumers.into_iter().zip(ids.into_iter().zip(wanted))
-        {
+        let registered = consumers.into_iter().zip(ids.into_iter().zip(wanted));
+        let registered = registered.map(|((descriptor, typed), (id, wanted))| Registered {
+            descriptor,
+            typed,
+            id,
+            messages: wanted.messages,
+        });
+        Ok(registered.collect())
+    }
+
+    async fn start_consumers(db: &Arc<Database<M::Db>>, running: &mut Running) -> Result<(), Error> {
+        for Registered { descriptor, typed, id: consumer, messages } in Self::register(db).await? {
             let signal = Signal::new(running.activity.clone());
             db.wakes.add(consumer, signal.clone());
             let limits = Limits { batch: running.settings.batch, bytes: running.settings.memory };
@@ -136,7 +156,7 @@ impl<M: Module> ModulePart<M> {
             let dispatcher = Dispatcher {
                 inbox: Arc::new(inbox),
                 consumer,
-                messages: wanted.messages,
+                messages,
                 version: i32::try_from(descriptor.message_version).unwrap_or(i32::MAX),
                 max_lanes: u32::from(descriptor.lanes()),
                 stop: running.stop.subscribe(),
@@ -147,6 +167,14 @@ impl<M: Module> ModulePart<M> {
         }
         Ok(())
     }
+}
+
+/// A consumer with its id in the database.
+struct Registered<M: Module> {
+    descriptor: &'static ConsumerDescriptor,
+    typed: &'static TypedConsumer<M>,
+    id: i32,
+    messages: Vec<String>,
 }
 
 impl<M: Module> Part for ModulePart<M> {
@@ -172,17 +200,22 @@ impl<M: Module> Part for ModulePart<M> {
         M::Db::migrations(&Self::tables(settings)).into_iter().map(script).collect()
     }
 
+    fn probe<'a>(&'a self, settings: &'a Settings) -> BoxFuture<'a, Result<(), Fault>> {
+        Box::pin(async move {
+            let (_, database) = self.database(settings);
+            let database = database.ok_or_else(Self::no_database)?;
+            M::Db::probe(&database).await.map_err(|error| fault_of_opening(M::NAME, &error))
+        })
+    }
+
     fn open<'a>(
         &'a self,
         settings: &'a Settings,
         opened: &'a mut Opened,
     ) -> BoxFuture<'a, Result<(), Fault>> {
         Box::pin(async move {
-            let (kind, Some(database)) = self.database(settings) else {
-                let what = format!("module `{}` has no database", M::NAME);
-                let help = "set `FLUENS_DATABASE=postgres://user:password@host/name`, or `database = \"..\"` in fluens.toml";
-                return Err(Fault::new(what, help));
-            };
+            let (kind, database) = self.database(settings);
+            let database = database.ok_or_else(Self::no_database)?;
             let key = (TypeId::of::<M::Db>(), database.clone());
             let db = if let Some(db) =
                 opened.databases.get(&key).and_then(|db| db.clone().downcast::<Database<M::Db>>().ok())
@@ -190,13 +223,22 @@ impl<M: Module> Part for ModulePart<M> {
                 db
             } else {
                 let db = Arc::new(Self::open_database(&database, settings).await?);
-                let url = fluens_diesel::redacted(&db.settings.url);
-                tracing::info!(module = M::NAME, database = kind, url, "opened");
                 opened.databases.insert(key, db.clone());
                 db
             };
+            let url = fluens_diesel::redacted(&db.settings.url);
+            tracing::info!(module = M::NAME, database = kind, url, "opened");
             remember_tables(M::NAME, db.tables.clone());
             opened.handles.insert(TypeId::of::<M>(), Arc::new(Handle::<M> { db }));
+            Ok(())
+        })
+    }
+
+    fn subscribe<'a>(&'a self, opened: &'a Opened) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            if let Some(Handle { db }) = opened.handle::<M>() {
+                Self::register(&db).await?;
+            }
             Ok(())
         })
     }

@@ -154,7 +154,7 @@ impl Reader {
             "poll" => self.settings.poll = self.duration(key, value),
             "drain" => self.settings.drain = self.duration(key, value),
             "migrate" => self.settings.migrate = self.flag(key, value),
-            "log" => self.settings.log = self.text(key, value).unwrap_or_default(),
+            "log" => self.settings.log = self.log(key, value),
             "module" => self.modules(value),
             _ => self.unknown(key, key, &value, &KEYS),
         }
@@ -209,6 +209,19 @@ impl Reader {
         None
     }
 
+    /// A single word that is no level would be taken for a target, and silence everything else.
+    fn log(&mut self, key: &str, value: Value) -> String {
+        const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+        let filter = self.text(key, value).unwrap_or_default();
+        let mut levels =
+            filter.split(',').map(|part| part.rsplit('=').next().unwrap_or_default().trim().to_lowercase());
+        if let Some(wrong) = levels.find(|level| !LEVELS.contains(&level.as_str())) {
+            let help = format!("write one of {}, or `target=level` pairs", LEVELS.join(", "));
+            self.fault(format!("setting `{key}`: `{wrong}` is not a level"), help);
+        }
+        filter
+    }
+
     fn flag(&mut self, key: &str, value: Value) -> bool {
         value.into_bool().unwrap_or_else(|_| {
             self.fault(
@@ -225,22 +238,23 @@ impl Reader {
         value: Value,
         range: std::ops::RangeInclusive<i64>,
     ) -> T {
+        let (given, origin) = (value.to_string(), origin(&value));
         let number = value.into_int().ok().filter(|n| range.contains(n));
         if number.is_none() {
-            let (from, to) = (range.start(), range.end());
-            let what = format!("setting `{key}` is not a whole number between {from} and {to}");
-            self.fault(what, format!("write `{key} = {from}` or more"));
+            let what = format!("setting `{key}`{origin}: `{given}` will not do");
+            self.fault(what, format!("write a whole number from {} to {}", range.start(), range.end()));
         }
         let number = number.unwrap_or(*range.start());
         T::try_from(number).unwrap_or_else(|_| unreachable!("the range fits the type"))
     }
 
     fn duration(&mut self, key: &str, value: Value) -> Duration {
+        let origin = origin(&value);
         let text = value.into_string().unwrap_or_default();
         match humantime::parse_duration(&text) {
             Ok(duration) if !duration.is_zero() => duration,
             _ => {
-                let what = format!("setting `{key}`: `{text}` is not a duration above zero");
+                let what = format!("setting `{key}`{origin}: `{text}` is not a duration above zero");
                 self.fault(what, format!("write `{key} = \"500ms\"`, `\"5s\"` or `\"2m\"`"));
                 Duration::from_secs(1)
             }
@@ -264,13 +278,18 @@ impl Reader {
             Some(known) => format!("did you mean `{known}`?"),
             None => format!("the settings are {}", keys.join(", ")),
         };
-        let origin = value.origin().map(|origin| format!(" (in {origin})")).unwrap_or_default();
+        let origin = origin(value);
         self.fault(format!("setting `{path}`{origin} is not known"), help);
     }
 
     fn fault(&mut self, what: impl Into<String>, help: impl Into<String>) {
         self.faults.push(Fault::new(what, help));
     }
+}
+
+/// Where a value comes from, if not from code.
+fn origin(value: &Value) -> String {
+    value.origin().map(|origin| format!(" (in {origin})")).unwrap_or_default()
 }
 
 /// What can stand in SQL as it is.

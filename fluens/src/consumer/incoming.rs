@@ -52,9 +52,9 @@ impl Waited {
 
 /// What may be a consumer's first argument.
 #[diagnostic::on_unimplemented(
-    message = "module `{M}` does not consume `{Self}`",
+    message = "`{Self}` cannot be consumed in module `{M}`",
     label = "not a message of this module",
-    note = "the first argument is a `#[message]` that `{M}` lists in `consumes`"
+    note = "annotate the type with `#[message]`; a module of your own also lists it in `consumes`"
 )]
 pub trait Incoming<M: Module>: Sized + Send {
     /// The message to subscribe to.

@@ -5,6 +5,7 @@ use std::{cmp::Reverse, time::Instant};
 use fluens_diesel::{Acked, Due};
 
 use super::{Place, Planned};
+use crate::message::Envelope;
 
 /// A delivery in the plan.
 #[derive(Clone)]
@@ -23,6 +24,14 @@ impl InHand {
         let failed = u32::try_from(row.attempt).unwrap_or(0);
         let expires = row.expires_in.map(|left| Instant::now() + left);
         InHand { row, failed, alone: failed > 0, expires }
+    }
+
+    /// The message's id and key, for people: as far as its envelope can be read.
+    pub(super) fn identity(&self) -> (String, Option<String>) {
+        match serde_json::from_slice::<Envelope>(&self.row.envelope) {
+            Ok(envelope) => (envelope.id.to_string(), envelope.key),
+            Err(_) => (format!("of row {}", self.row.seq), None),
+        }
     }
 
     pub(super) fn is_expired(&self) -> bool {

@@ -20,6 +20,7 @@ use crate::{
     inbox::Inbox,
     message::{Envelope, Origin, Staged},
     module::Module,
+    publish::tell_unheard,
     settle::{Blame, Next, after_failure, blame},
 };
 
@@ -251,10 +252,11 @@ impl<M: Module> Worker<M> {
     /// Outgoing messages, acknowledgements and COMMIT. `None`: somebody else settled some of these deliveries.
     async fn settle(&self, group: &mut Group<M>, batch: &mut [Ran]) -> Result<Option<Appended>, Error> {
         let db = self.inbox.db.clone();
-        let mut outgoing = Vec::new();
+        let (mut names, mut outgoing) = (Vec::new(), Vec::new());
         for ran in &mut *batch {
             let origin = Origin { module: M::NAME, cause: Some(&ran.delivery.envelope) };
             for staged in ran.staged.drain(..) {
+                names.push(staged.name());
                 outgoing.push(staged.into_row(origin)?);
             }
         }
@@ -270,6 +272,7 @@ impl<M: Module> Worker<M> {
             return Ok(None);
         }
         group.commit().await?;
+        tell_unheard(names.into_iter(), &appended);
         Ok(Some(appended))
     }
 
@@ -352,6 +355,7 @@ impl<M: Module> Worker<M> {
         item.failed += 1;
         item.alone = true;
         let name = &self.inbox.name;
+        let (id, key) = item.identity();
         let mut error = failure.chain();
         if error.contains("current transaction is aborted") {
             error.push_str(
@@ -360,12 +364,12 @@ impl<M: Module> Worker<M> {
         }
         match after_failure(item.failed, dice()) {
             Next::InMemory(after) => {
-                tracing::warn!(consumer = %name, attempt = item.failed, ?after, %error, "failed; runs again");
+                tracing::warn!(consumer = %name, %id, key, attempt = item.failed, ?after, %error, "failed; runs again");
                 self.inbox.postpone(item, after);
                 Undone::BackInLine
             }
             Next::Stored(after) => {
-                tracing::error!(consumer = %name, attempt = item.failed, ?after, %error, "failed; stored for later");
+                tracing::error!(consumer = %name, %id, key, attempt = item.failed, after_s = after.as_secs(), %error, "failed; stored for later");
                 let attempts = i32::try_from(item.failed).unwrap_or(i32::MAX);
                 let held = Held { row: item.acked(), attempts, after, error };
                 match self.store(&held).await {

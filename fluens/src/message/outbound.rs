@@ -115,6 +115,10 @@ impl Staged {
         }
     }
 
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Neither a lock of its key nor a check of its id precedes the INSERT.
     pub(crate) fn is_one_statement(&self) -> bool {
         self.key.is_none() && !self.given_id
