@@ -15,6 +15,21 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
 pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
 /// What fluens' own calls return.
+///
+/// ```no_run
+/// # use fluens::prelude::*;
+/// # async fn f() {
+/// match fluens::app!().start().await {
+///     Ok(app) => app.stop_requested().await,
+///     Err(fluens::Error::Start(report)) => {
+///         for fault in &report.faults {
+///             eprintln!("{} ({})", fault.what, fault.help);
+///         }
+///     }
+///     Err(error) => eprintln!("{error}"),
+/// }
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

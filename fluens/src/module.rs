@@ -74,7 +74,7 @@ pub trait Module: Send + Sync + Sized + 'static {
     }
 }
 
-/// The connection type of a module's database.
+/// The connection type of a module's database: what `ctx.conn()` and `tx.conn()` lend.
 pub type Conn<M> = <<M as Module>::Db as Connect>::Conn;
 
 /// The module of consumers that name none. It publishes and consumes everything. Its database is SQLite, or PostgreSQL

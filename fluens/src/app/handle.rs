@@ -21,7 +21,7 @@ use crate::{
 /// your web server.
 ///
 /// ```no_run
-/// use fluens::{Handle, prelude::*};
+/// use fluens::prelude::*;
 /// # use fluens::sqlite as db;
 /// # #[message] struct OrderPlaced { order: i64 }
 /// # fluens::module! { Orders { db: db::Db, publishes: [external OrderPlaced] } }
@@ -86,6 +86,17 @@ impl<M: Module> Handle<M> {
     }
 
     /// Publishes many messages in one transaction, in this order.
+    ///
+    /// ```no_run
+    /// # use fluens::{Handle, prelude::*, sqlite as db};
+    /// # #[message] struct Sent { to: String }
+    /// # fluens::module! { Mail { db: db::Db, publishes: [external Sent] } }
+    /// # async fn f(mail: Handle<Mail>) -> Result<(), fluens::Error> {
+    /// let sent: Vec<Sent> = ["ann", "bob"].map(|to| Sent { to: to.into() }).into();
+    /// let receipts = mail.publish_all(&sent).await?;
+    /// assert_eq!(receipts.len(), 2);
+    /// # Ok(()) }
+    /// ```
     pub fn publish_all<P>(
         &self,
         messages: impl IntoIterator<Item = P>,
@@ -106,7 +117,8 @@ impl<M: Module> Handle<M> {
         })
     }
 
-    /// A connection of the module's database, outside any transaction.
+    /// A connection of the module's database, outside any transaction. On SQLite it is the only writer: give it back
+    /// soon, for everybody else waits.
     pub async fn connection(&self) -> Result<<M::Db as Connect>::Guard, Error> {
         self.db.writer().await
     }

@@ -45,6 +45,27 @@ impl Running {
 
 /// A running app of the modules in `L`. Dropped, it stops at once and loses nothing; [`shutdown`](App::shutdown) lets
 /// running consumers finish first.
+///
+/// ```no_run
+/// use fluens::{prelude::*, sqlite as db};
+///
+/// #[message] struct Visited { page: String }
+/// fluens::module! { Site { db: db::Db, publishes: [Visited], consumes: [Visited] } }
+///
+/// #[consumer]
+/// async fn count(visited: Visited, _ctx: &mut Context<Site>) -> Result {
+///     println!("somebody read {}", visited.page);
+///     Ok(())
+/// }
+///
+/// # async fn serve() {}
+/// # async fn f() -> Result<(), fluens::Error> {
+/// let app = fluens::app!(Site, |app| app.database("sqlite:site.db")).start().await?;
+/// let site = Site::of(&app);           // clone it into the state of your web server
+/// serve().await;                       // your own main
+/// app.shutdown().await?;               // consumers that are at work finish
+/// # Ok(()) }
+/// ```
 pub struct App<L> {
     opened: Opened,
     settings: Settings,
@@ -69,7 +90,8 @@ impl<L> App<L> {
     }
 
     /// Waits until nothing is left to do: every message that is due has been consumed, and every retry that is under
-    /// way. Messages published for later do not count.
+    /// way. Messages published for later do not count. While a consumer fails again and again, this does not return;
+    /// what other processes publish, it learns of by polling only.
     pub async fn settled(&self) {
         self.activity.quiet().await;
     }

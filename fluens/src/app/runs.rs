@@ -1,6 +1,6 @@
 //! Which modules an app runs, as a type: `(Orders, (Billing, ()))`.
 
-/// The app runs module `M`.
+/// The app runs module `M`. Not for hand-written code: `app!` and `run!` make the list.
 #[diagnostic::on_unimplemented(
     message = "this app does not run module `{M}`",
     label = "does not run `{M}`",

@@ -1,6 +1,6 @@
 //! An async closure whose future can move between threads: the language cannot say so yet in one bound.
 
-/// An `AsyncFnOnce` whose future is `Send`.
+/// An `AsyncFnOnce` whose future is `Send`. Not for hand-written code: every such closure is one.
 pub trait SendAsync<T, R>: AsyncFnOnce(T) -> R + FnOnce(T) -> <Self as SendAsync<T, R>>::Fut {
     /// The future.
     type Fut: Future<Output = R> + Send;

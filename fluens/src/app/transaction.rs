@@ -34,6 +34,28 @@ impl<M: Module> Tx<M> {
     }
 
     /// A part that may fail alone: its writes and its messages are undone together.
+    ///
+    /// ```no_run
+    /// # use fluens::{diesel_prelude::*, prelude::*, sqlite as db};
+    /// # #[message] struct Invited { guest: String }
+    /// # fluens::module! { Party { db: db::Db, publishes: [external Invited] } }
+    /// # async fn f(party: Handle<Party>) -> Result {
+    /// party.transaction(async |tx| -> Result {
+    ///     for guest in ["ann", "bob"] {
+    ///         let invited = tx.savepoint(async |tx| -> Result {
+    ///             tx.conn().batch_execute("INSERT INTO guests ..").await?;
+    ///             tx.publish(&Invited { guest: guest.into() });
+    ///             Ok(())
+    ///         });
+    ///         if invited.await.is_err() {
+    ///             println!("{guest} was invited before");
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// })
+    /// .await
+    /// # }
+    /// ```
     #[allow(clippy::manual_async_fn)] // so that a closure that is not `Send` is refused here, not where it is spawned
     pub fn savepoint<'a, R, E, F>(&'a mut self, part: F) -> impl Future<Output = Result<R, E>> + Send + 'a
     where

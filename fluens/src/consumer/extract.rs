@@ -95,6 +95,19 @@ impl<T: Send + Sync + 'static> Extract for State<T> {
 }
 
 /// Everything known about the message being consumed.
+///
+/// ```
+/// use fluens::prelude::*;
+///
+/// #[message] struct Uploaded { file: String }
+///
+/// #[consumer]
+/// async fn scan(uploaded: Uploaded, meta: Meta) -> Result {
+///     let tenant = meta.headers.get("tenant").map_or("nobody", String::as_str);
+///     println!("{} of {tenant}, attempt {}", uploaded.file, meta.attempt);
+///     Ok(())
+/// }
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Meta {

@@ -191,6 +191,20 @@ impl<M: Message> Publishable for Outbound<M> {
 }
 
 /// What became of one publishing.
+///
+/// ```no_run
+/// # use fluens::{message, prelude::*};
+/// # #[message] struct Ordered { order: i64 }
+/// # async fn f(app: &fluens::App<(fluens::Main, ())>, request: Uuid) -> Result<(), fluens::Error> {
+/// // The id of the request: a client that asks twice orders once.
+/// let receipt = app.publish(message(&Ordered { order: 1 }).id(request)).await?;
+/// if receipt.duplicate {
+///     println!("{} was ordered before", receipt.id);
+/// } else if receipt.consumers == 0 {
+///     println!("nobody has subscribed to it");
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Receipt {
