@@ -123,10 +123,10 @@ pub(crate) fn receipt(id: fluens_diesel::Id, appended: &Appended) -> Receipt {
 /// configured by file and environment alone.
 static TABLES: LazyLock<RwLock<HashMap<&'static str, Tables>>> = LazyLock::new(RwLock::default);
 
-pub(crate) fn remember_tables(module: &'static str, tables: Tables) {
+pub(crate) fn remember_tables(module: &'static str, tables: &Tables) {
     let mut known = TABLES.write().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(before) = known.insert(module, tables.clone())
-        && !before.is_same_place(&tables)
+        && !before.is_same_place(tables)
     {
         tracing::warn!(
             module,
@@ -142,6 +142,6 @@ fn tables_of<DB: Dialect>(module: &'static str) -> Tables {
     let settings = Settings::of_the_process();
     let schema = settings.schema_of(module).filter(|_| DB::HAS_SCHEMAS);
     let tables = Tables::new(schema, Clock::Database);
-    remember_tables(module, tables.clone());
+    remember_tables(module, &tables);
     tables
 }

@@ -75,7 +75,7 @@ async fn endure(cluster: &Cluster, harm: impl AsyncFn()) {
         let mut conn = enduring.connection().await.ok()?;
         diesel::sql_query("SELECT count(*) AS n FROM fluens_inbox").get_result::<Count>(&mut *conn).await.ok()
     };
-    in_time("an empty inbox", async { while !left().await.is_some_and(|left| left.n == 0) {} }).await;
+    in_time("an empty inbox", async { while left().await.is_none_or(|left| left.n != 0) {} }).await;
     assert_all_done(&enduring).await;
     app.shutdown().await.unwrap();
 }

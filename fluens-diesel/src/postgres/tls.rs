@@ -64,7 +64,7 @@ fn split_tls_parameters(url: &str) -> (String, Option<String>, Option<String>) {
         match parameter.split_once('=') {
             Some(("sslmode", value)) => mode = Some(value.to_owned()),
             Some(("sslrootcert", value)) => {
-                root = Some(percent_decode_str(value).decode_utf8_lossy().into_owned())
+                root = Some(percent_decode_str(value).decode_utf8_lossy().into_owned());
             }
             _ => rest.push(parameter),
         }

@@ -228,7 +228,7 @@ impl<M: Module> Part for ModulePart<M> {
             };
             let url = fluens_diesel::redacted(&db.settings.url);
             tracing::info!(module = M::NAME, database = kind, url, "opened");
-            remember_tables(M::NAME, db.tables.clone());
+            remember_tables(M::NAME, &db.tables);
             opened.handles.insert(TypeId::of::<M>(), Arc::new(Handle::<M> { db }));
             Ok(())
         })

@@ -20,6 +20,7 @@ pub(crate) struct Signal {
 
 /// Under one lock: whoever waits for quiet must never see a moment of it between a flag and the one who heeds it.
 #[derive(Default)]
+#[allow(clippy::struct_excessive_bools)] // they are independent of each other
 struct State {
     /// There are ready rows.
     ready: bool,

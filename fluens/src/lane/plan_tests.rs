@@ -101,7 +101,7 @@ fn a_fetch_that_was_on_its_way_does_not_bring_the_rest_of_a_forgotten_line() {
     assert_eq!(plan.take(0).unwrap().seq, 4);
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 enum Step {
     Take(Lane),
     Commit(Lane),
