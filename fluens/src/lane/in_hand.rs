@@ -20,9 +20,10 @@ pub(crate) struct InHand {
 }
 
 impl InHand {
-    pub(crate) fn new(row: Due) -> Self {
+    /// `asked` is when the database was asked for it: reckoned from then, it never seems to live longer than it does.
+    pub(crate) fn new(row: Due, asked: Instant) -> Self {
         let failed = u32::try_from(row.attempt).unwrap_or(0);
-        let expires = row.expires_in.map(|left| Instant::now() + left);
+        let expires = row.expires_in.map(|left| asked + left);
         InHand { row, failed, alone: failed > 0, expires }
     }
 

@@ -113,8 +113,10 @@ impl<T: Planned> Plan<T> {
     /// A fetch is about to be sent: what is in hand, to be left out.
     pub(crate) fn begin_fetch(&mut self) -> Vec<i64> {
         self.fetching = true;
+        // Of the one before: it may have failed and never been answered. What was settled meanwhile, this one sees.
         self.all_forgotten = false;
         self.forgotten.clear();
+        self.ghosts.clear();
         let waiting = self.lines.values().flat_map(|line| line.waiting.keys().map(|(_, seq)| *seq));
         waiting.chain(self.running.keys().copied()).collect()
     }

@@ -114,7 +114,11 @@ enum Step {
     Resume,
     Send,
     Receive,
+    /// The answer never comes.
+    FetchFails,
     ForgetAll,
+    /// The connection is lost at the commit: what the lane ran, and all the rest, is fetched again.
+    Lose(Lane),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -125,7 +129,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             3 => lane.clone().prop_map(Step::Commit),
             1 => lane.clone().prop_map(Step::RollBack),
             1 => lane.clone().prop_map(Step::Postpone),
-            1 => lane.prop_map(Step::Hold),
+            1 => lane.clone().prop_map(Step::Hold),
+            1 => lane.prop_map(Step::Lose),
+            1 => Just(Step::FetchFails),
             1 => Just(Step::Due),
             1 => Just(Step::Resume),
             3 => Just(Step::Send),
@@ -207,6 +213,14 @@ impl Model {
                 self.plan.resume(soon);
             }
             Step::ForgetAll => self.plan.forget_all(),
+            Step::FetchFails => self.answer = None,
+            Step::Lose(lane) => {
+                for item in self.open.remove(&lane).unwrap_or_default() {
+                    self.plan.settled(item.seq);
+                }
+                self.plan.forget_all();
+                self.plan.release(lane);
+            }
         }
         Ok(())
     }
