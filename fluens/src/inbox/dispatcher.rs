@@ -93,7 +93,7 @@ impl<M: Module> Dispatcher<M> {
 
     async fn fetch_ready(&mut self) -> Result<bool, Error> {
         let fetch = self.next_fetch();
-        let (asked, rows) = {
+        let (sent_at, rows) = {
             let mut conn = self.inbox.db.reader().await?;
             (Instant::now(), M::Db::fetch(&mut conn, &self.inbox.db.tables, &fetch).await)
         };
@@ -102,7 +102,7 @@ impl<M: Module> Dispatcher<M> {
         // there was, and what is committed since rings.
         let more =
             rows.len() >= self.inbox.limits.batch || rows.iter().any(|row| row.standing != Standing::Run);
-        let merged = self.merged(rows, asked).await?;
+        let merged = self.merged(rows, sent_at).await?;
         self.skipped = !fetch.full_keys.is_empty();
         if more || self.inbox.plan().bytes() >= self.inbox.limits.bytes {
             self.inbox.signal.wake();
@@ -115,13 +115,13 @@ impl<M: Module> Dispatcher<M> {
         let db = self.inbox.db.clone();
         let promoted = M::Db::promote(&mut *db.writer().await?, &db.tables, self.consumer).await?;
         let fetch = self.next_fetch();
-        let (asked, rows, looks) = {
+        let (sent_at, rows, looks) = {
             let mut conn = db.reader().await?;
-            let asked = Instant::now();
+            let sent_at = Instant::now();
             let rows = M::Db::fetch_held(&mut conn, &db.tables, &fetch).await;
-            (asked, rows, M::Db::look(&mut conn, &db.tables, &[self.consumer]).await)
+            (sent_at, rows, M::Db::look(&mut conn, &db.tables, &[self.consumer]).await)
         };
-        let rows = self.merged(rows?, asked).await?;
+        let rows = self.merged(rows?, sent_at).await?;
         for look in looks? {
             self.inbox.signal.heed(&look);
         }
@@ -153,12 +153,12 @@ impl<M: Module> Dispatcher<M> {
     }
 
     /// Takes what can run into the plan, and marks the rest. Returns how many rows were dealt with.
-    async fn merged(&self, rows: Vec<Due>, asked: Instant) -> Result<usize, Error> {
+    async fn merged(&self, rows: Vec<Due>, sent_at: Instant) -> Result<usize, Error> {
         let (mut run, mut blocked, mut expired) = (Vec::new(), Vec::new(), Vec::new());
         for row in rows {
             let acked = Acked { seq: row.seq, attempt: row.attempt };
             match row.standing {
-                Standing::Run => run.push(InHand::new(row, asked)),
+                Standing::Run => run.push(InHand::new(row, sent_at)),
                 Standing::Blocked => blocked.push(acked),
                 Standing::Expired => expired.push(acked),
             }
