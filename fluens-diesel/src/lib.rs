@@ -15,11 +15,14 @@ pub mod postgres;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
-pub use rows::{Acked, Appended, Due, Held, Look, NewMessage, Registration, SchemaVersion, Standing, state};
+pub use rows::{
+    Acked, Appended, Due, Edit, Ended, Held, HoldsBack, Letter, LetterState, Look, NewLetter, NewMessage,
+    Recurring, Registration, Retention, SchemaVersion, Standing, Swept, UniqueKey, Wanted, state,
+};
 pub use settings::{DatabaseSettings, redacted};
 pub use sql::{Clock, Fetch, OwnedClock, Tables, append_async, append_sync};
 pub use store::{
-    Connect, Dialect, Inbox, Migration, OpenError, Registry, SCHEMA_VERSION, Schema, Settle, Store,
-    StoreError,
+    Connect, Dialect, Inbox, Letters, Migration, OpenError, Registry, SCHEMA_VERSION, Schedule, Schema,
+    Settle, Store, StoreError, Upkeep,
 };
 pub use types::{Id, Ts};

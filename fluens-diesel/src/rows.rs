@@ -1,6 +1,6 @@
 //! What goes into the tables and what comes out of them.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use crate::{Id, Ts};
 
@@ -16,6 +16,12 @@ pub mod state {
     pub const BEHIND: i16 = 3;
     /// Past its time to live; never runs.
     pub const EXPIRED: i16 = 4;
+    /// Taken back by its publisher; never runs.
+    pub const CANCELLED: i16 = 5;
+    /// A newer one took its place; never runs.
+    pub const SUPERSEDED: i16 = 6;
+    /// Dead, and kept in its place: it holds its key back until somebody decides about the dead letter.
+    pub const PARKED: i16 = 7;
 }
 
 /// A message to be stored, once per subscribed consumer.
@@ -26,7 +32,7 @@ pub struct NewMessage {
     /// The caller gave the identity: published twice it is one message.
     pub given_id: bool,
     /// Its name, then its aliases.
-    pub names: Vec<&'static str>,
+    pub names: Vec<Cow<'static, str>>,
     /// The version of its fields.
     pub version: i32,
     /// Which of the slots.
@@ -41,10 +47,34 @@ pub struct NewMessage {
     pub available_at: Option<Ts>,
     /// Expires that long after it became available.
     pub ttl_micros: Option<i64>,
+    /// Only one of this key at a time.
+    pub unique: Option<UniqueKey>,
+    /// The hash of the key of which only the newest is wanted.
+    pub latest: Option<i64>,
     /// The envelope's bytes.
     pub envelope: Vec<u8>,
     /// The payload's bytes.
     pub payload: Vec<u8>,
+}
+
+impl NewMessage {
+    /// No other one of its unique key is published until it is done.
+    pub(crate) fn is_once(&self) -> bool {
+        self.unique.as_ref().is_some_and(|unique| unique.within_micros.is_none())
+    }
+}
+
+/// The key of a message that is published once.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct UniqueKey {
+    /// The message's name.
+    pub message: &'static str,
+    /// The key as text,
+    pub key: String,
+    /// and the hash of message and key: whoever decides about it holds this lock.
+    pub hash: i64,
+    /// For how long; `None`: until the earlier one is done.
+    pub within_micros: Option<i64>,
 }
 
 /// What became of a batch of messages.
@@ -67,6 +97,8 @@ pub enum Standing {
     Blocked,
     /// Past its time to live: to be marked.
     Expired,
+    /// A newer one is there, and only the newest is wanted: to be marked.
+    Superseded,
 }
 
 /// A row that is due.
@@ -74,10 +106,14 @@ pub enum Standing {
 pub struct Due {
     /// Its place in the line, and its identity together with `attempt`.
     pub seq: i64,
-    /// How many attempts were stored so far.
+    /// How many attempts were stored so far,
     pub attempt: i32,
-    /// Higher goes first.
+    /// of which so many no longer count: it was replayed since.
+    pub forgiven: i32,
+    /// Higher goes first,
     pub priority: i16,
+    /// but one that has waited too long goes before all.
+    pub overdue: bool,
     /// Which of the slots.
     pub slot: i16,
     /// The hash of its partition key.
@@ -90,6 +126,10 @@ pub struct Due {
     pub version: i32,
     /// What it is good for.
     pub standing: Standing,
+    /// Only the newest of its kind is wanted.
+    pub latest: bool,
+    /// The attempts that failed, as the node wrote them down.
+    pub history: Option<String>,
     /// The envelope's bytes.
     pub envelope: Vec<u8>,
     /// The payload's bytes.
@@ -116,6 +156,201 @@ pub struct Held {
     pub after: Duration,
     /// Why it failed.
     pub error: String,
+    /// All attempts, as the node writes them down.
+    pub history: String,
+}
+
+/// What a dead letter holds back. The numbers are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HoldsBack {
+    /// Nothing: the others go on.
+    Nothing = 0,
+    /// The later ones of its key.
+    Key = 1,
+    /// Its whole slot.
+    Slot = 2,
+}
+
+/// A delivery that is given up.
+#[derive(Debug, Clone)]
+pub struct NewLetter {
+    /// The identity of the dead letter.
+    pub id: Id,
+    /// The row and the attempt it was fetched with.
+    pub row: Acked,
+    /// The attempts, the last one included.
+    pub attempts: i32,
+    /// The partition key as text.
+    pub key: Option<String>,
+    /// What kind of failure it was.
+    pub code: String,
+    /// The type of the error.
+    pub error_type: String,
+    /// The error with its causes.
+    pub error: String,
+    /// Equal failures have equal ones.
+    pub fingerprint: String,
+    /// All attempts, as the node writes them down.
+    pub history: String,
+    /// What waits until somebody decides about it.
+    pub holds_back: HoldsBack,
+}
+
+/// What became of a dead letter. The numbers are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LetterState {
+    /// Nobody has decided yet.
+    Dead = 0,
+    /// It went back into the line.
+    Replayed = 1,
+    /// Somebody gave it up, with a reason.
+    Discarded = 2,
+}
+
+/// A dead letter as it is stored.
+#[derive(Debug, Clone)]
+pub struct Letter {
+    /// Its identity.
+    pub id: Id,
+    /// The consumer's present name.
+    pub consumer: String,
+    /// The message's identity.
+    pub message_id: Id,
+    /// The message's name.
+    pub message: String,
+    /// The version of its fields.
+    pub version: i32,
+    /// The partition key as text.
+    pub key: Option<String>,
+    /// When it was published.
+    pub published_at: Ts,
+    /// When it was given up.
+    pub died_at: Ts,
+    /// The attempts.
+    pub attempts: i32,
+    /// What kind of failure it was.
+    pub code: String,
+    /// The type of the error.
+    pub error_type: String,
+    /// The error with its causes.
+    pub error: String,
+    /// Equal failures have equal ones.
+    pub fingerprint: String,
+    /// All attempts, as the node wrote them down.
+    pub history: String,
+    /// Whether it holds back its key or its slot.
+    pub holds_back: HoldsBack,
+    /// What became of it,
+    pub state: LetterState,
+    /// when,
+    pub settled_at: Option<Ts>,
+    /// and why.
+    pub reason: Option<String>,
+    /// The envelope's bytes.
+    pub envelope: Vec<u8>,
+    /// The payload's bytes.
+    pub payload: Vec<u8>,
+}
+
+/// Which dead letters or expired messages are meant. What is not given does not matter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Of consumers of this module.
+    pub module: Option<String>,
+    /// Of this one.
+    pub id: Option<Id>,
+    /// Of messages of this name.
+    pub message: Option<String>,
+    /// Of the consumer that has or had this name.
+    pub consumer: Option<String>,
+    /// With this failure code.
+    pub code: Option<String>,
+    /// With this partition key.
+    pub key: Option<String>,
+    /// With this fingerprint.
+    pub fingerprint: Option<String>,
+    /// That ended then or later.
+    pub since: Option<Ts>,
+    /// That ended before.
+    pub before: Option<Ts>,
+    /// In this state; dead letters only.
+    pub state: Option<LetterState>,
+}
+
+/// What a replay changes about a message.
+#[derive(Debug, Clone)]
+pub struct Edit {
+    /// The version of the new payload's fields.
+    pub version: i32,
+    /// The new envelope.
+    pub envelope: Vec<u8>,
+    /// The new payload.
+    pub payload: Vec<u8>,
+    /// Its partition key, as text,
+    pub key: Option<String>,
+    /// as hash,
+    pub key_hash: Option<i64>,
+    /// and as slot.
+    pub slot: i16,
+}
+
+/// A message that ended without being consumed.
+#[derive(Debug, Clone)]
+pub struct Ended {
+    /// The message's identity.
+    pub message_id: Id,
+    /// The consumer's present name.
+    pub consumer: String,
+    /// The message's name.
+    pub message: String,
+    /// When it was published.
+    pub published_at: Ts,
+    /// When its time was up.
+    pub expired_at: Ts,
+    /// Its place in the line.
+    pub seq: i64,
+    /// The envelope's bytes.
+    pub envelope: Vec<u8>,
+    /// The payload's bytes.
+    pub payload: Vec<u8>,
+}
+
+/// A message that is published again and again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recurring {
+    /// The module that publishes it.
+    pub module: String,
+    /// The message's name.
+    pub message: String,
+    /// When, as a cron expression.
+    pub expression: String,
+}
+
+/// How long what has ended is kept; zero: not at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// Consumed messages.
+    pub processed: Duration,
+    /// Expired, cancelled and superseded messages.
+    pub expired: Duration,
+    /// Replayed and discarded dead letters.
+    pub dead_letters: Duration,
+    /// Ids given by callers.
+    pub seen: Duration,
+}
+
+/// What a round of upkeep deleted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Swept {
+    /// Consumed messages.
+    pub processed: usize,
+    /// Expired, cancelled and superseded messages.
+    pub expired: usize,
+    /// Replayed and discarded dead letters.
+    pub dead_letters: usize,
+    /// Ids given by callers, keys of messages that are published once, and recurring ones nobody declares any more.
+    pub deduplication: usize,
 }
 
 /// What waits for one consumer.
@@ -125,8 +360,11 @@ pub struct Look {
     pub consumer: i32,
     /// Rows can be fetched.
     pub ready: bool,
-    /// Rows failed, or wait behind one that did.
+    /// Rows failed and will be tried again, or are freed. Parked ones, what is behind them and what is in a halted slot
+    /// do not count: they wait for somebody's decision.
     pub waiting: bool,
+    /// Rows were set aside behind one that is gone: they can enter the line again.
+    pub freed: bool,
     /// When the next failed row is due, from the database's now; zero: now.
     pub next_held: Option<Duration>,
     /// When the next row published for later is due.
@@ -151,4 +389,13 @@ pub struct SchemaVersion {
     pub version: i32,
     /// The oldest program version that can work with it.
     pub min_compatible: i32,
+}
+
+impl std::ops::AddAssign for Swept {
+    fn add_assign(&mut self, more: Swept) {
+        self.processed += more.processed;
+        self.expired += more.expired;
+        self.dead_letters += more.dead_letters;
+        self.deduplication += more.deduplication;
+    }
 }

@@ -12,11 +12,12 @@ use diesel::{
 use diesel_async::AsyncConnection;
 
 use crate::{
-    Acked, DatabaseSettings, Due, Fetch, Held, Id, Look, NewMessage, Registration, SchemaVersion, Tables,
+    Acked, DatabaseSettings, Due, Edit, Ended, Fetch, Held, Id, Letter, Look, NewLetter, NewMessage,
+    Recurring, Registration, Retention, SchemaVersion, Swept, Tables, Ts, UniqueKey, Wanted,
 };
 
 /// The newest migration this program knows.
-pub const SCHEMA_VERSION: i32 = 1;
+pub const SCHEMA_VERSION: i32 = 2;
 /// The oldest program version that can work with the newest schema: a deploy rolls, old nodes still run.
 pub(crate) const MIN_COMPATIBLE: i32 = 1;
 
@@ -69,9 +70,9 @@ pub enum OpenError {
 }
 
 /// A database that keeps messages: all roles together.
-pub trait Store: Inbox + Settle + Registry + Schema {}
+pub trait Store: Inbox + Settle + Letters + Schedule + Upkeep + Registry + Schema {}
 
-impl<S: Inbox + Settle + Registry + Schema> Store for S {}
+impl<S: Inbox + Settle + Letters + Schedule + Upkeep + Registry + Schema> Store for S {}
 
 /// How to reach it.
 pub trait Connect: Send + Sync + Sized + 'static {
@@ -112,7 +113,9 @@ pub trait Dialect: Backend + diesel::expression::QueryMetadata<(Integer, Binary)
     type Append: Query<SqlType = (Integer, Binary)> + QueryFragment<Self> + QueryId + Send + 'static;
     /// Notes ids given by callers; returns the new ones.
     type Seen: Query<SqlType = (Integer, Binary)> + QueryFragment<Self> + QueryId + Send + 'static;
-    /// Keeps the places in the line in the order of commits.
+    /// Takes keys of messages that are published once; returns the messages that got theirs.
+    type TakeKeys: Query<SqlType = (Integer, Binary)> + QueryFragment<Self> + QueryId + Send + 'static;
+    /// Keeps the places in the line in the order of commits, and the decisions about unique keys apart.
     type Lock: QueryFragment<Self> + QueryId + Send + 'static;
 
     /// Whether tables can be in a schema of one's choice.
@@ -120,7 +123,9 @@ pub trait Dialect: Backend + diesel::expression::QueryMetadata<(Integer, Binary)
 
     /// Notes the ids.
     fn seen(tables: &Tables, ids: Vec<Id>) -> Self::Seen;
-    /// The lock that this batch needs before it is stored.
+    /// Takes the keys, each for a message.
+    fn take_keys(tables: &Tables, keys: Vec<(Id, UniqueKey)>) -> Self::TakeKeys;
+    /// The lock that this batch needs before anything is decided about it.
     fn lock(tables: &Tables, batch: &[NewMessage]) -> Option<Self::Lock>;
     /// Stores the batch.
     fn appends(tables: &Tables, batch: Vec<NewMessage>) -> Vec<Self::Append>;
@@ -148,7 +153,7 @@ pub trait Inbox: Connect {
         tables: &Tables,
         fetch: &Fetch,
     ) -> impl Future<Output = QueryResult<Vec<Due>>> + Send;
-    /// scheduled -> ready, drawing their place in the line; behind -> ready where no held row is left. In one
+    /// scheduled -> ready, drawing their place in the line; behind -> ready where no held or parked row is before it. In one
     /// transaction of its own, a bounded number of rows; returns how many moved.
     fn promote(
         conn: &mut Self::Conn,
@@ -183,6 +188,126 @@ pub trait Settle: Connect {
         tables: &Tables,
         rows: &[Acked],
     ) -> impl Future<Output = QueryResult<usize>> + Send;
+    /// ready -> superseded, those of which a newer one is there. Zero: it is still the newest, and may run.
+    fn supersede(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        rows: &[Acked],
+    ) -> impl Future<Output = QueryResult<usize>> + Send;
+    /// Writes down what is about to be acknowledged.
+    fn archive(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        rows: &[Acked],
+    ) -> impl Future<Output = QueryResult<usize>> + Send;
+    /// ready | held -> gone, or parked if it holds something back; and a dead letter. In the caller's transaction. Zero
+    /// rows: another node settled it.
+    fn bury(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        letter: &NewLetter,
+    ) -> impl Future<Output = QueryResult<usize>> + Send;
+}
+
+/// What was given up. Each decision is one transaction; a letter that is gone or decided about already counts zero.
+pub trait Letters: Connect {
+    /// The youngest first, `limit` of them, after the one given.
+    fn find(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        wanted: &Wanted,
+        after: Option<Id>,
+        limit: i64,
+    ) -> impl Future<Output = QueryResult<Vec<Letter>>> + Send;
+    /// How many there are.
+    fn count(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        wanted: &Wanted,
+    ) -> impl Future<Output = QueryResult<i64>> + Send;
+    /// dead -> replayed: back into the line with its identity and its place, its attempts forgiven, its time to live
+    /// as it was when it died; what it held back goes on behind it. Returns its consumer.
+    fn replay(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        id: Id,
+        edit: Option<&Edit>,
+    ) -> impl Future<Output = QueryResult<Option<i32>>> + Send;
+    /// What it held back goes on without it; it stays a dead letter. Returns its consumer.
+    fn skip(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        id: Id,
+    ) -> impl Future<Output = QueryResult<Option<i32>>> + Send;
+    /// dead -> discarded; what it held back goes on. Returns its consumer.
+    fn discard(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        id: Id,
+        reason: &str,
+    ) -> impl Future<Output = QueryResult<Option<i32>>> + Send;
+    /// Expired messages, in line, after the place given.
+    fn find_expired(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        wanted: &Wanted,
+        after: Option<i64>,
+        limit: i64,
+    ) -> impl Future<Output = QueryResult<Vec<Ended>>> + Send;
+    /// How many there are.
+    fn count_expired(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        wanted: &Wanted,
+    ) -> impl Future<Output = QueryResult<i64>> + Send;
+}
+
+/// What is for later.
+pub trait Schedule: Connect {
+    /// ready | scheduled | behind -> cancelled, for every consumer that has not started it. Returns those consumers.
+    fn cancel(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        message: Id,
+    ) -> impl Future<Output = QueryResult<Vec<i32>>> + Send;
+    /// ready | scheduled | behind -> scheduled, for every consumer that has not started it: at `time`, or so many
+    /// microseconds from now. Its time to live moves along. Returns those consumers.
+    fn reschedule(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        message: Id,
+        time: Option<Ts>,
+        delay_micros: Option<i64>,
+    ) -> impl Future<Output = QueryResult<Vec<i32>>> + Send;
+    /// The database's time.
+    fn now(conn: &mut Self::Conn, tables: &Tables) -> impl Future<Output = QueryResult<Ts>> + Send;
+    /// When it is due next: what is stored, or `first`, which is then stored.
+    fn next_firing(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        recurring: &Recurring,
+        first: Ts,
+    ) -> impl Future<Output = QueryResult<Ts>> + Send;
+    /// Moves it on from `due` to `next`, if it is due and nobody else did so. In the caller's transaction.
+    fn fire(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        recurring: &Recurring,
+        due: Ts,
+        next: Ts,
+    ) -> impl Future<Output = QueryResult<bool>> + Send;
+}
+
+/// What has ended and is no longer kept.
+pub trait Upkeep: Connect {
+    /// Deletes at most `limit` rows of each kind that ended longer ago than their retention, in a transaction of its
+    /// own. `None`: another node is at it.
+    fn sweep(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        retention: &Retention,
+        limit: i64,
+    ) -> impl Future<Output = QueryResult<Option<Swept>>> + Send;
 }
 
 /// Who consumes what.

@@ -25,6 +25,10 @@ impl Errors {
         self.0.is_empty()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The value, or one mistake more.
     pub(crate) fn keep<T>(&mut self, parsed: syn::Result<T>) -> Option<T> {
         parsed.map_err(|error| self.add(error)).ok()

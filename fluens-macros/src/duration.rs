@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::ToTokens;
 use syn::{
     Lit, LitInt, LitStr,
     parse::{Parse, ParseStream},
 };
 
-use crate::diagnostics::Errors;
+use crate::{diagnostics::Errors, grammar};
 
 /// From large to small: the order in which they may follow each other.
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
@@ -17,7 +17,7 @@ const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_0
 /// A hundred years. Beyond that, adding it to a point in time may leave what a database can store.
 const LONGEST: u64 = 36_500 * 86_400_000;
 
-/// What stands behind `ttl =` or `timeout =`.
+/// One of them, as it stands behind `ttl =` or in a list.
 pub(crate) enum Given {
     Text(LitStr),
     Number(LitInt),
@@ -42,22 +42,54 @@ impl ToTokens for Given {
     }
 }
 
-/// A duration that is not zero. A bare number is taken as seconds where `seconds` allows it.
-pub(crate) fn positive(key: &str, given: &Given, seconds: bool, errors: &mut Errors) -> Option<Duration> {
-    let parsed = match given {
-        Given::Text(text) => parse(&text.value()),
-        Given::Number(number) if seconds => parse(&format!("{}s", number.base10_digits())),
-        Given::Number(number) => {
-            Err(format!("a duration has a unit\nhelp: write `{key} = \"{}s\"`", number.base10_digits()))
-        }
-    };
-    let wrong = match parsed {
-        Ok(Duration::ZERO) => format!("`{key}` cannot be zero\nhelp: leave it out to have none"),
-        Ok(duration) => return Some(duration),
-        Err(text) => text,
-    };
-    errors.push(given, wrong);
-    None
+/// `["100ms", "1s"]`
+pub(crate) struct List(pub(crate) Vec<Given>);
+
+impl Parse for List {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        grammar::list(input, "expected a list of durations").map(List)
+    }
+}
+
+/// What a key asks of its duration; none may be zero.
+pub(crate) struct Rule {
+    key: &'static str,
+    seconds: bool,
+    instead_of_zero: &'static str,
+}
+
+impl Rule {
+    pub(crate) const fn of(key: &'static str) -> Self {
+        Rule { key, seconds: false, instead_of_zero: "leave it out to have none" }
+    }
+
+    /// A bare number is taken as seconds.
+    pub(crate) const fn or_seconds(self) -> Self {
+        Rule { seconds: true, ..self }
+    }
+
+    /// What to write who wanted zero.
+    pub(crate) const fn instead_of_zero(self, help: &'static str) -> Self {
+        Rule { instead_of_zero: help, ..self }
+    }
+
+    pub(crate) fn check(&self, given: &Given, errors: &mut Errors) -> Option<Duration> {
+        let Rule { key, seconds, instead_of_zero } = self;
+        let parsed = match given {
+            Given::Text(text) => parse(&text.value()),
+            Given::Number(number) if *seconds => parse(&format!("{}s", number.base10_digits())),
+            Given::Number(number) => {
+                Err(format!("a duration has a unit\nhelp: write `\"{}s\"`", number.base10_digits()))
+            }
+        };
+        let wrong = match parsed {
+            Ok(Duration::ZERO) => format!("`{key}` cannot be zero\nhelp: {instead_of_zero}"),
+            Ok(duration) => return Some(duration),
+            Err(text) => text,
+        };
+        errors.push(given, wrong);
+        None
+    }
 }
 
 fn parse(text: &str) -> Result<Duration, String> {
@@ -83,13 +115,6 @@ fn parse(text: &str) -> Result<Duration, String> {
         (rest, units) = (after, &units[at + 1..]);
     }
     Ok(Duration::from_millis(millis))
-}
-
-/// `Option<Duration>` as an expression.
-pub(crate) fn tokens(duration: Option<Duration>) -> TokenStream {
-    let Some(duration) = duration else { return quote!(::core::option::Option::None) };
-    let (secs, nanos) = (duration.as_secs(), duration.subsec_nanos());
-    quote!(::core::option::Option::Some(::core::time::Duration::new(#secs, #nanos)))
 }
 
 #[cfg(test)]

@@ -8,12 +8,20 @@
 
 // The grammar that all attributes share, and where mistakes go.
 mod attribute;
+mod grammar;
+
 mod diagnostics;
 
 // The values that occur in it.
 mod cfg;
 mod duration;
 mod names;
+mod number;
+mod types;
+
+// What generated code is made of.
+mod code;
+mod shape;
 mod unique;
 
 // The macros.
@@ -21,11 +29,14 @@ mod message;
 mod payload;
 
 mod consumer;
+mod failure;
 
 mod module;
 
 mod run;
 
+#[cfg(test)]
+mod mistakes;
 #[cfg(test)]
 mod soup;
 
@@ -55,10 +66,13 @@ use proc_macro::TokenStream;
 /// | `priority = High` | `Low`, `Normal`, `High` or `Critical`, or in lower case a field of type `Priority` | `Normal` |
 /// | `ttl = "5m"` | how long after its publishing it may still be consumed; `ttl = 300` is in seconds | for ever |
 /// | `codec = path::Codec` | how it becomes bytes: a type that implements `fluens::Codec` for it | JSON |
+/// | `from = OrderPlacedV1` | the version before this one: its bytes are read too, and `From` makes them this one; needs `version` | older bytes are not read |
+/// | `unique(by = order)` | a second message with the same value is refused until the first one is done; with `within = "1h"`, for that long | no limit |
+/// | `latest(by = order)` | a second message with the same value replaces the first one, if that still waits | no limit |
 ///
 /// Names are made of letters, digits and `_-.:`, start with a letter and have at most 128 bytes. Durations
-/// are a number and a unit (`ms`, `s`, `m`, `h`, `d`), or several: `"1h30m"`. On an enum, `partition` and
-/// `priority` name a field that every variant has.
+/// are a number and a unit (`ms`, `s`, `m`, `h`, `d`), or several: `"1h30m"`. On an enum, `partition`,
+/// `priority` and `by` name a field that every variant has; `by` reaches into fields as `partition` does.
 ///
 /// `Serialize` and `Deserialize` are derived, so do not derive them yourself; `#[serde(..)]` attributes work,
 /// and need no dependency on serde. Two messages of one name and version in a program do not link.
@@ -90,7 +104,8 @@ pub fn payload(args: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// **Arguments**: the message first, by value; then any number of `State<T>`, `Meta` and `MessageId`; the
+/// **Arguments**: the message first, by value (or several as `Batch<M>`, or what became of one as `Fault<M>`);
+/// then any number of `State<T>`, `Meta` and `MessageId`; the
 /// context, `&mut Context<Module>`, last. Only the message is required. **Returns**: a `Result` of `()`, or
 /// of messages to publish in the same transaction: `M`, `Option<M>`, `Vec<M>`, tuples of these.
 ///
@@ -102,12 +117,48 @@ pub fn payload(args: TokenStream, item: TokenStream) -> TokenStream {
 /// | `lanes = 8` | how many messages one node handles at once, from 1 to 1024 | 16 if the message has a partition, else 1 |
 /// | `timeout = "10s"` | a run longer than this counts as a failure | none |
 /// | `own_transaction` | never shares a transaction with other messages | shares |
+/// | `retry(memory = ["100ms", "1s"], stored = ["1m", "5m"])` | the pauses before each further run: first in memory, then stored; either may be left out, each has at most 100 | the app's |
+/// | `retry(exponential(base = "1s", max = "5m", times = 8))` | stored pauses that double from `base` up to `max` | |
+/// | `retry(never)` | the first failure is the last | |
+/// | `order = Relaxed` | a message that waits for its next run does not hold up the later ones of its key; `Strict`: it does | `Strict` |
+/// | `on_dead_letter = ParkKey` | when all runs failed: `Continue` with the next message, `ParkKey` (the later ones of its key wait), `HaltSlot` (all of its slot wait) | `Continue` |
+/// | `batch(size = 100, linger = "50ms")` | the most messages in a `Batch<M>`, from 1 to 10000, and how long to wait for them; either may be left out | 100 and 50 ms |
 ///
 /// The function itself is left as it is, so that tests can call it. Two consumers of one name in a program do
 /// not link.
 #[proc_macro_attribute]
 pub fn consumer(args: TokenStream, item: TokenStream) -> TokenStream {
     consumer::tokens(args.into(), item.into()).into()
+}
+
+/// Says once what the failures of an error type mean, so that `?` is all that consumers write.
+///
+/// ```rust,ignore (this crate cannot depend on fluens)
+/// #[derive(Debug, thiserror::Error, Failure)]
+/// enum WarehouseError {
+///     #[error("no such article")]
+///     #[failure(permanent)]
+///     Unknown,
+///     #[error("closed for counting")]
+///     #[failure(retry_after = "30s")]
+///     Closed,
+///     #[error("no answer")]
+///     Network(#[from] std::io::Error),
+/// }
+/// ```
+///
+/// | `#[failure(..)]` | what it says |
+/// |---|---|
+/// | `permanent` | another run would fail as well: a dead letter at once |
+/// | `retry_now` | run it again without a pause |
+/// | `retry_after = "30s"` | run it again after that pause |
+/// | `fault = "stock.short"` | no failure of the program but an answer: a fault with this code is sent |
+///
+/// It stands on a variant, or on the type for all that say nothing themselves. Nothing said: an ordinary
+/// failure, retried as the consumer's `retry(..)` says. The type is found along `source()` as well.
+#[proc_macro_derive(Failure, attributes(failure))]
+pub fn failure(item: TokenStream) -> TokenStream {
+    failure::tokens(item.into()).into()
 }
 
 /// Declares a module: a name, a database, and what it publishes and consumes.
@@ -129,6 +180,7 @@ pub fn consumer(args: TokenStream, item: TokenStream) -> TokenStream {
 /// | `name: "orders"` | the stable name: part of its consumers' names and of its configuration | its own in `snake_case` |
 /// | `publishes: [A, external B]` | the messages it may publish; `external`: another application consumes it | none |
 /// | `consumes: [A]` | the messages its consumers may take | none |
+/// | `cron: ["0 3 * * *" => Nightly]` | publishes the message, any expression, whenever the time comes: minute, hour, day, month and weekday, with the second before them if there are six | none |
 ///
 /// Types enforce both lists; [`run!`] and [`app!`] check that the lists of the modules they are given fit
 /// together.
@@ -148,12 +200,14 @@ pub fn module(input: TokenStream) -> TokenStream {
 /// fluens::run!(Orders, ..);
 /// // With what its consumers take as `State<Mailer>`.
 /// fluens::run!(Orders, |app| app.state(Mailer::new()));
+/// // With functions that run around every consumer, the outermost first.
+/// fluens::run!(Orders, intercept: [timing, audit::log]);
 /// // With work of your own; once all of its messages are consumed, the app stops.
 /// fluens::run!(async |app| { app.publish(&Greeting { name: "world".into() }).await?; Ok(()) });
 /// ```
 ///
-/// In this order: modules, `..`, a closure that sets up the builder, an async closure with work of your own.
-/// Each may be left out.
+/// In this order: modules, `..`, `intercept: [..]`, a closure that sets up the builder, an async closure with
+/// work of your own. Each may be left out.
 #[proc_macro]
 pub fn run(input: TokenStream) -> TokenStream {
     run::run(input.into()).into()

@@ -1,6 +1,6 @@
 //! Names: which are allowed, what a type is called by default, and which one was probably meant.
 
-use syn::LitStr;
+use syn::{Ident, LitStr};
 
 use crate::diagnostics::Errors;
 
@@ -28,7 +28,7 @@ pub(crate) fn plain(given: &LitStr, errors: &mut Errors) -> Option<String> {
 /// The given name, or the default; a default that is not allowed (`Grüße`) must be replaced by a given one.
 pub(crate) fn given_or(
     given: Option<&LitStr>,
-    ident: &syn::Ident,
+    ident: &Ident,
     default: String,
     errors: &mut Errors,
 ) -> String {
@@ -87,6 +87,15 @@ pub(crate) fn by_nearness<'a>(word: &str, candidates: &[&'a str]) -> Vec<&'a str
     let mut sorted = candidates.to_vec();
     sorted.sort_by(|a, b| strsim::jaro_winkler(word, b).total_cmp(&strsim::jaro_winkler(word, a)));
     sorted
+}
+
+/// The word if it is one of the choices, which are capitalised; else the choices, the likeliest first.
+pub(crate) fn choice<'a>(given: &'a Ident, choices: &[&str]) -> Result<&'a Ident, String> {
+    let word = given.to_string();
+    if choices.contains(&word.as_str()) {
+        return Ok(given);
+    }
+    Err(listed(&by_nearness(&word, choices)))
 }
 
 /// `` `a`, `b` and `c` ``

@@ -1,11 +1,11 @@
 //! `#[payload]`: a type that occurs inside messages. An item comes in, the same item with serde's derives
-//! goes out. `#[message]` uses the same derives.
+//! goes out, and its shape is registered. `#[message]` uses the same derives.
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Data, DeriveInput};
+use syn::{Data, DeriveInput, ext::IdentExt};
 
-use crate::diagnostics::Errors;
+use crate::{cfg, diagnostics::Errors, shape};
 
 pub(crate) fn tokens(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
@@ -13,9 +13,29 @@ pub(crate) fn tokens(args: TokenStream, item: TokenStream) -> TokenStream {
         errors.push(args, "`#[payload]` takes no arguments\nhelp: write `#[payload]` alone");
     }
     match type_item("#[payload]", item.clone(), &mut errors) {
-        Some(item) => errors.finish(with_serde(&item), None),
+        Some(item) => errors.finish(with_serde(&item), registration(&item)),
         None => errors.finish(item, None),
     }
+}
+
+/// A generic payload has no shape of its own, only with each of its uses.
+fn registration(item: &DeriveInput) -> Option<TokenStream> {
+    if !item.generics.params.is_empty() {
+        return None;
+    }
+    let (cfgs, shape) = (cfg::of(&item.attrs), shape::tokens(item));
+    let ident = item.ident.unraw().to_string();
+    Some(quote! {
+        #(#cfgs)*
+        const _: () = {
+            ::fluens::__private::inventory::submit! {
+                ::fluens::__private::PayloadDescriptor {
+                    path: ::core::concat!(::core::module_path!(), "::", #ident),
+                    shape: #shape,
+                }
+            }
+        };
+    })
 }
 
 /// The struct or enum under an attribute.

@@ -4,21 +4,21 @@ pub use futures_util::future::BoxFuture;
 pub use {inventory, serde, serde_json};
 
 pub use crate::{
-    app::{Builder, serve, setup, work},
+    app::{Builder, Cron, serve, setup, work},
     consumer::{
-        ConsumerDescriptor, ConsumerOptions, Context, Delivery, Extract, Identity, Incoming, Outcome,
-        Outgoing, Requirement, Taken, TypedConsumer, stage_returned, taken,
+        BatchOptions, ConsumerDescriptor, ConsumerOptions, Context, Deliveries, Delivery, Extract, Identity,
+        Incoming, OnDeadLetter, Order, Outcome, Outgoing, Requirement, Taken, TypedConsumer,
+        check_dead_letter, check_retry, stage_returned, taken,
     },
-    error::{BoxError, Failure, Result},
-    message::{Codec, Json, Key, Message, MessageDescriptor, PartitionKey, Priority},
+    error::{BoxError, Result},
+    failure::{Advice, AdviceDescriptor, Advise, Failure},
+    message::{
+        Codec, Field, Json, Key, Message, MessageDescriptor, PartitionKey, PayloadDescriptor, Priority,
+        Shape, Unique, Variant, check_link,
+    },
     module::{ConsumedBy, Contract, Main, Module, Published, PublishedBy, check_contracts},
+    settle::Retry,
 };
-
-/// An argument that does not decode.
-#[allow(clippy::needless_pass_by_value)] // generated code has no use for it any more
-pub fn undecodable(error: BoxError) -> Failure {
-    Failure::from(format!("the payload does not decode: {error}"))
-}
 
 /// The future of a consumer moves between threads. What comes out is `Send` whatever was given, so that one mistake
 /// gives one error.

@@ -1,12 +1,9 @@
-//! Two types, because one cannot be both. [`Error`] is what fluens' own calls return: an enum, a
-//! `std::error::Error`. [`Failure`] is what a consumer returns: everything converts into it with `?`, so it cannot be
-//! a `std::error::Error` itself.
-
-use std::fmt;
+//! What fluens' own calls return. What consumers return is a [`Failure`]: two types, because one cannot be both. Into a
+//! failure everything converts with `?`, so it cannot be a `std::error::Error` itself.
 
 use fluens_diesel::StoreError;
 
-use crate::app::Report;
+use crate::{Failure, app::Report};
 
 /// Any error, boxed.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
@@ -22,8 +19,8 @@ pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
 /// match fluens::app!().start().await {
 ///     Ok(app) => app.stop_requested().await,
 ///     Err(fluens::Error::Start(report)) => {
-///         for fault in &report.faults {
-///             eprintln!("{} ({})", fault.what, fault.help);
+///         for problem in &report.problems {
+///             eprintln!("{} ({})", problem.what, problem.help);
 ///         }
 ///     }
 ///     Err(error) => eprintln!("{error}"),
@@ -46,6 +43,44 @@ pub enum Error {
         message: &'static str,
         /// What its codec said.
         source: BoxError,
+    },
+    /// A message is larger than the setting `max_payload` allows; nothing was stored.
+    #[error(
+        "`{message}` has {bytes} bytes, more than the {limit} that `max_payload` allows: store large data elsewhere and publish where it is, or raise the setting"
+    )]
+    TooLarge {
+        /// The message's name.
+        message: &'static str,
+        /// Payload and headers.
+        bytes: usize,
+        /// The setting.
+        limit: usize,
+    },
+    /// An interceptor did not let a message be published; nothing was stored.
+    #[error("`{message}` was refused: {source}")]
+    Refused {
+        /// The message's name.
+        message: &'static str,
+        /// What the interceptor said.
+        source: BoxError,
+    },
+    /// There is no such dead letter, or somebody has decided about it already.
+    #[error(
+        "there is no dead letter {id} to decide about: it never was, is replayed or discarded already, or its retention is over"
+    )]
+    NoDeadLetter {
+        /// The one asked for.
+        id: fluens_diesel::Id,
+    },
+    /// A dead letter is to be replayed as a message of another name.
+    #[error("the dead letter {id} is a `{is}`, not a `{given}`")]
+    OtherMessage {
+        /// The dead letter.
+        id: fluens_diesel::Id,
+        /// Its message.
+        is: String,
+        /// What was given in its place.
+        given: &'static str,
     },
     /// The program cannot start; the report says every reason and its remedy.
     #[error("{0}")]
@@ -102,94 +137,5 @@ impl From<Error> for diesel::result::Error {
             Error::Database(error) => error,
             error => diesel::result::Error::SerializationError(Box::new(error)),
         }
-    }
-}
-
-/// Why a consumer failed. Anything that boxes into an error becomes one with `?`: Diesel's errors, your own,
-/// `anyhow::Error`, a text.
-///
-/// ```
-/// use fluens::prelude::*;
-///
-/// fn parse(text: &str) -> Result<i32> {
-///     if text.is_empty() {
-///         return Err("there is nothing to parse".into());
-///     }
-///     Ok(text.parse()?)
-/// }
-/// assert_eq!(parse("").unwrap_err().to_string(), "there is nothing to parse");
-/// ```
-pub struct Failure(BoxError);
-
-impl Failure {
-    /// The error inside.
-    pub fn error(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
-        &*self.0
-    }
-
-    pub(crate) fn into_error(self) -> BoxError {
-        self.0
-    }
-
-    /// The whole chain in one line: `charging failed: connection refused`.
-    pub(crate) fn chain(&self) -> String {
-        let mut text = self.0.to_string();
-        let mut next = self.0.source();
-        while let Some(cause) = next {
-            let cause_text = cause.to_string();
-            if !text.ends_with(&cause_text) {
-                text.push_str(": ");
-                text.push_str(&cause_text);
-            }
-            next = cause.source();
-        }
-        text
-    }
-
-    /// The first error of type `E` along the chain of sources.
-    pub(crate) fn find<E: std::error::Error + 'static>(&self) -> Option<&E> {
-        let mut next: Option<&(dyn std::error::Error + 'static)> = Some(&*self.0);
-        while let Some(error) = next {
-            if let Some(found) = error.downcast_ref::<E>() {
-                return Some(found);
-            }
-            next = error.source();
-        }
-        None
-    }
-}
-
-impl<E: Into<BoxError>> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Failure(error.into())
-    }
-}
-
-impl fmt::Debug for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_chain_names_every_cause_once() {
-        #[derive(Debug, thiserror::Error)]
-        #[error("charging failed")]
-        struct Charging(#[source] std::io::Error);
-
-        let failure = Failure::from(Charging(std::io::Error::other("connection refused")));
-        assert_eq!(failure.chain(), "charging failed: connection refused");
-        assert!(failure.find::<std::io::Error>().is_some());
-        assert!(failure.find::<fmt::Error>().is_none());
     }
 }

@@ -21,24 +21,39 @@ mod settle;
 
 mod app;
 
+pub mod evolution;
+
+pub mod testing;
+
+mod clock;
 mod error;
+mod failure;
+mod text;
 
 #[doc(hidden)]
 pub mod __private;
 
-pub use app::{App, Builder, Fault, Handle, Report, Runs, SendAsync, Tx};
-pub use consumer::{Context, Extract, MessageId, Meta, State};
-pub use error::{BoxError, Error, Failure, Result};
+#[cfg(doctest)]
+mod guide;
+
+pub use app::{App, Builder, Handle, Keep, Problem, Report, Runs, SendAsync, Tx};
+pub use consumer::{
+    Around, Batch, Context, Extract, Interceptor, Item, MessageId, Meta, Next, OnDeadLetter, State,
+};
+pub use error::{BoxError, Error, Result};
+pub use failure::{Failure, OrFail, fault, permanent, retry_after, retry_now};
 #[doc(hidden)]
 pub use fluens_diesel::OwnedClock;
-pub use fluens_diesel::{Id, Ts};
-pub use fluens_macros::{app, consumer, message, module, payload, run};
+pub use fluens_diesel::{Id, Swept, Ts};
+pub use fluens_macros::{Failure, app, consumer, message, module, payload, run};
+pub use futures_util::future::BoxFuture;
 pub use message::{
     Codec, Envelope, Json, Key, Message, Outbound, PartitionKey, Priority, Publishable, Receipt, Staged,
     message, stable_hash,
 };
 pub use module::{Conn, ConsumedBy, Main, Module, PublishedBy};
 pub use publish::{Connection, publish};
+pub use settle::{Attempt, Cursor, DeadLetter, DeadLetters, Expired, ExpiredMessage, Fault, Filter, Page};
 pub use {diesel, diesel_async};
 
 /// SQLite: `use fluens::sqlite as db;`, then `db::Db` and `db::sql_types`.
@@ -64,8 +79,8 @@ pub mod prelude {
     pub use uuid::Uuid;
 
     pub use crate::{
-        Context, Failure, Handle, Id, Message, MessageId, Meta, Module, Priority, Result, State, consumer,
-        message, payload,
+        Batch, Context, Failure, Fault, Handle, Id, Message, MessageId, Meta, Module, OrFail, Priority,
+        Result, State, consumer, fault, message, payload, permanent, retry_after, retry_now,
     };
 }
 

@@ -5,9 +5,10 @@ use fluens_diesel::{Connect, Store};
 
 use crate::{
     App, Handle,
-    app::Runs,
+    app::{Cron, Runs},
     message::{Message, Publishable},
     publish::Connection,
+    text::{Text, same},
 };
 
 /// Ties consumers, database and configuration together. Declared by [`module!`](crate::module!).
@@ -42,6 +43,12 @@ pub trait Module: Send + Sync + Sized + 'static {
     const PUBLISHES: &'static [Published];
     /// The names of the messages it says it consumes.
     const CONSUMES: &'static [&'static str];
+
+    /// What it publishes again and again.
+    #[doc(hidden)]
+    fn crons() -> Vec<Cron> {
+        Vec::new()
+    }
 
     /// Publishes inside a transaction of your own, on any Diesel connection, synchronous or asynchronous. Publish
     /// last: from here to the COMMIT, other publishers of the same partition key wait.
@@ -187,49 +194,4 @@ const fn is_consumed(name: &str, modules: &[Contract]) -> bool {
         m += 1;
     }
     false
-}
-
-const fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    if a.len() != b.len() {
-        return false;
-    }
-    let mut i = 0;
-    while i < a.len() {
-        if a[i] != b[i] {
-            return false;
-        }
-        i += 1;
-    }
-    true
-}
-
-/// The text of a compile error, built while compiling: `format!` cannot be.
-struct Text {
-    bytes: [u8; 768],
-    len: usize,
-}
-
-impl Text {
-    const fn new() -> Self {
-        Text { bytes: [0; 768], len: 0 }
-    }
-
-    const fn push(mut self, text: &str) -> Self {
-        let text = text.as_bytes();
-        let mut i = 0;
-        while i < text.len() && self.len < self.bytes.len() {
-            self.bytes[self.len] = text[i];
-            self.len += 1;
-            i += 1;
-        }
-        self
-    }
-
-    const fn as_str(&self) -> &str {
-        match std::str::from_utf8(self.bytes.split_at(self.len).0) {
-            Ok(text) => text,
-            Err(_) => "a published message is consumed by nobody",
-        }
-    }
 }

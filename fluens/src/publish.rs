@@ -3,7 +3,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{LazyLock, Mutex, PoisonError, RwLock},
+    sync::{Arc, LazyLock, Mutex, PoisonError, RwLock},
 };
 
 use diesel::connection::LoadConnection;
@@ -14,6 +14,7 @@ use futures_util::future::BoxFuture;
 use crate::{
     Error,
     app::Settings,
+    error::BoxError,
     inbox::published_elsewhere,
     message::{Origin, Publishable, Receipt, Staged},
     module::{Main, Module},
@@ -53,8 +54,9 @@ impl<C: AsyncConnection<Backend: Dialect>> Connection<Async> for C {
         Box::pin(async move {
             let id = staged.id;
             let name = staged.name();
-            let row = staged.into_row(Origin { module, cause: None })?;
-            let appended = append_async(self, &tables_of::<C::Backend>(module), vec![row]).await?;
+            let rules = rules_of::<C::Backend>(module);
+            let row = staged.into_row(Origin { module, cause: None, rules: &rules })?;
+            let appended = append_async(self, &rules.tables, vec![row]).await?;
             published_elsewhere();
             tell_unheard(std::iter::once(name), &appended);
             Ok(receipt(id, &appended))
@@ -71,8 +73,9 @@ impl<C: LoadConnection<Backend: Dialect>> Connection<Sync> for C {
     fn publish_staged(&mut self, module: &'static str, staged: Staged) -> Self::Published<'_> {
         let id = staged.id;
         let name = staged.name();
-        let row = staged.into_row(Origin { module, cause: None })?;
-        let appended = append_sync(self, &tables_of::<C::Backend>(module), vec![row])?;
+        let rules = rules_of::<C::Backend>(module);
+        let row = staged.into_row(Origin { module, cause: None, rules: &rules })?;
+        let appended = append_sync(self, &rules.tables, vec![row])?;
         published_elsewhere();
         tell_unheard(std::iter::once(name), &appended);
         Ok(receipt(id, &appended))
@@ -119,14 +122,26 @@ pub(crate) fn receipt(id: fluens_diesel::Id, appended: &Appended) -> Receipt {
     Receipt { id, consumers: stored.unwrap_or(0), duplicate: stored.is_none() }
 }
 
-/// Where each module's tables are. An app that runs in this process has said so; a process that only publishes is
-/// configured by file and environment alone.
-static TABLES: LazyLock<RwLock<HashMap<&'static str, Tables>>> = LazyLock::new(RwLock::default);
+/// Looks at a message before it is stored, may add headers, and may refuse it.
+pub(crate) type PublishInterceptor =
+    Arc<dyn Fn(&mut Staged) -> Result<(), BoxError> + Send + std::marker::Sync>;
 
-pub(crate) fn remember_tables(module: &'static str, tables: &Tables) {
-    let mut known = TABLES.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some(before) = known.insert(module, tables.clone())
-        && !before.is_same_place(tables)
+/// What holds for everything a module publishes.
+pub(crate) struct Rules {
+    pub(crate) tables: Tables,
+    /// Bytes of payload and envelope.
+    pub(crate) max_payload: usize,
+    pub(crate) interceptors: Vec<PublishInterceptor>,
+}
+
+/// Each module's rules. An app that runs in this process has said so; a process that only publishes is configured by
+/// file and environment alone.
+static RULES: LazyLock<RwLock<HashMap<&'static str, Arc<Rules>>>> = LazyLock::new(RwLock::default);
+
+pub(crate) fn remember_rules(module: &'static str, rules: &Arc<Rules>) {
+    let mut known = RULES.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(before) = known.insert(module, rules.clone())
+        && !before.tables.is_same_place(&rules.tables)
     {
         tracing::warn!(
             module,
@@ -135,13 +150,14 @@ pub(crate) fn remember_tables(module: &'static str, tables: &Tables) {
     }
 }
 
-fn tables_of<DB: Dialect>(module: &'static str) -> Tables {
-    if let Some(tables) = TABLES.read().unwrap_or_else(std::sync::PoisonError::into_inner).get(module) {
-        return tables.clone();
+fn rules_of<DB: Dialect>(module: &'static str) -> Arc<Rules> {
+    if let Some(rules) = RULES.read().unwrap_or_else(PoisonError::into_inner).get(module) {
+        return rules.clone();
     }
     let settings = Settings::of_the_process();
     let schema = settings.schema_of(module).filter(|_| DB::HAS_SCHEMAS);
     let tables = Tables::new(schema, Clock::Database);
-    remember_tables(module, &tables);
-    tables
+    let rules = Arc::new(Rules { tables, max_payload: settings.max_payload, interceptors: Vec::new() });
+    remember_rules(module, &rules);
+    rules
 }

@@ -1,9 +1,9 @@
 //! A failing consumer rolls back and is tried again; nothing is lost, and neighbours do not suffer.
 
-use fluens::{message, prelude::*};
+use fluens::prelude::*;
 use fluens_tests::probe::{Probe, in_time};
 
-use super::support::{create_effects, database, effects, execute, inbox_rows, write_effect};
+use super::support::{create_effects, database, effects, inbox_rows, write_effect};
 use crate::db;
 
 fluens::module! { pub Failing { db: db::Db, publishes: [Try, Follow], consumes: [Try, Follow] } }
@@ -188,29 +188,4 @@ async fn a_stored_failure_holds_its_key_and_survives_a_restart() {
     let seen = probe.events();
     let place = |event: &str| seen.iter().position(|e| e == event).unwrap();
     assert!(place("1 attempt 6") < place("2 attempt 1"), "{seen:?}");
-}
-
-/// Bytes that do not decode stay where they are, with the reason, and others go on.
-#[tokio::test(flavor = "multi_thread")]
-async fn an_undecodable_payload_is_kept_and_blocks_nobody_else() {
-    let (url, probe) = (database!(), Probe::default());
-    let app = fluens::app!(Failing, .., |app| app.database(url).state(probe.clone())).start().await.unwrap();
-    let failing = Failing::of(&app);
-    create_effects(&failing).await;
-    // Stored for later, so that its bytes can be spoilt before it runs.
-    let later = Try { n: 1, key: 1, how: How::Well, times: 0 };
-    failing.publish(message(&later).after(std::time::Duration::from_secs(3600))).await.unwrap();
-    let spoil = "UPDATE fluens_inbox SET payload = envelope, state = 0, due_at = NULL";
-    execute(&failing, spoil).await;
-    failing.publish(&Try { n: 2, key: 2, how: How::Well, times: 0 }).await.unwrap();
-    probe.wait_for_event("follow 2").await;
-    in_time("the failure to be stored", async {
-        let condition =
-            "state = 2 AND attempt = 5 AND error LIKE 'the payload does not decode%' AND payload = envelope";
-        while inbox_rows(&failing, condition).await != 1 {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
-    assert_eq!(effects(&failing).await, [2]);
 }

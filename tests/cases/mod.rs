@@ -5,6 +5,7 @@ mod consume;
 mod failures;
 mod order;
 mod publish;
+mod recovery;
 mod registry;
 mod schedule;
 mod startup;

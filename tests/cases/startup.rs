@@ -118,7 +118,7 @@ async fn a_module_named_and_given_its_states_verifies() {
     let app = fluens::app!(Starting, .., |app| app.state(Probe::default()));
     app.verify().unwrap();
     let report = fluens::app!(Starting, ..).verify().unwrap_err();
-    assert_eq!(report.faults.len(), 1, "{report}");
+    assert_eq!(report.problems.len(), 1, "{report}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -131,7 +131,7 @@ async fn an_unreachable_database_says_which_and_why() {
     let app = fluens::app!(Starting, .., |app| app.database(url).state(Probe::default()));
     let report = report(app.start().await);
     let text = report.to_string();
-    assert_eq!(report.faults.len(), 1, "{text}");
+    assert_eq!(report.problems.len(), 1, "{text}");
     assert!(text.contains("cannot be reached") && text.contains("module `starting`"), "{text}");
     assert!(!text.contains("secret"), "{text}");
 }

@@ -122,8 +122,8 @@ impl Server {
         let url = self.url(login, host, parameters);
         let app = fluens::app!(Shop, |app| app.database(url).state(Probe::default())).start().await;
         let Err(Error::Start(report)) = app else { panic!("{host} {parameters}: accepted") };
-        assert_eq!(report.faults.len(), 1, "{report}");
-        assert!(report.faults[0].help.contains("`sslmode`"), "{report}");
+        assert_eq!(report.problems.len(), 1, "{report}");
+        assert!(report.problems[0].help.contains("`sslmode`"), "{report}");
         report.to_string()
     }
 }

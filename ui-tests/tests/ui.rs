@@ -3,7 +3,7 @@
 #[test]
 fn what_compiles_and_what_the_errors_say() {
     let cases = trybuild::TestCases::new();
-    for room in ["message", "consumer", "module", "run"] {
+    for room in ["message", "consumer", "failure", "module", "run"] {
         cases.pass(format!("ui/{room}/pass/*.rs"));
         cases.compile_fail(format!("ui/{room}/fail/*.rs"));
     }

@@ -40,17 +40,18 @@ statement! {
     AppendChunk {
         ids: List<Id>, names: List<String>, versions: List<i32>, slots: List<i16>, keys: List<Option<i64>>,
         priorities: List<i16>, delays: List<Option<i64>>, times: List<Option<Ts>>, ttls: List<Option<i64>>,
-        envelopes: List<Vec<u8>>, payloads: List<Vec<u8>>,
+        onces: List<bool>, latests: List<Option<i64>>, envelopes: List<Vec<u8>>, payloads: List<Vec<u8>>,
     } -> (Integer, Binary),
     postgres: "INSERT INTO {fluens}inbox (consumer_id, message_id, message, version, slot, key_hash, priority, state, \
-                   published_at, due_at, expires_at, envelope, payload) \
+                   published_at, due_at, expires_at, once, latest, envelope, payload) \
                SELECT s.consumer_id, m.id, split_part(m.names, ',', 1), m.version, m.slot, m.key, m.priority, \
                    CASE WHEN d.due > n.now THEN 1 ELSE 0 END, n.now, d.due, \
-                   GREATEST(d.due, n.now) + m.ttl * interval '1 microsecond', m.envelope, m.payload \
+                   GREATEST(d.due, n.now) + m.ttl * interval '1 microsecond', m.once, m.latest, m.envelope, m.payload \
                FROM (SELECT {now} AS now) n, \
                    unnest({ids}, {names}, {versions}, {slots}, {keys}, {priorities}, {delays}, {times}, {ttls}, \
-                       {envelopes}, {payloads}) WITH ORDINALITY \
-                       AS m(id, names, version, slot, key, priority, delay, at, ttl, envelope, payload, ord), \
+                       {onces}, {latests}, {envelopes}, {payloads}) WITH ORDINALITY \
+                       AS m(id, names, version, slot, key, priority, delay, at, ttl, once, latest, envelope, payload, \
+                           ord), \
                    LATERAL (SELECT COALESCE(m.at, n.now + m.delay * interval '1 microsecond') AS due) d, \
                    LATERAL (SELECT DISTINCT consumer_id FROM {fluens}subscription \
                        WHERE message = ANY (string_to_array(m.names, ','))) s \
@@ -109,6 +110,8 @@ pub(crate) fn append_chunks(tables: &Tables, batch: Vec<NewMessage>) -> Vec<Appe
             delays: List::default(),
             times: List::default(),
             ttls: List::default(),
+            onces: List::default(),
+            latests: List::default(),
             envelopes: List::default(),
             payloads: List::default(),
         };
@@ -122,6 +125,8 @@ pub(crate) fn append_chunks(tables: &Tables, batch: Vec<NewMessage>) -> Vec<Appe
             chunk.delays.0.push(message.delay_micros);
             chunk.times.0.push(message.available_at);
             chunk.ttls.0.push(message.ttl_micros);
+            chunk.onces.0.push(message.is_once());
+            chunk.latests.0.push(message.latest);
             chunk.envelopes.0.push(message.envelope);
             chunk.payloads.0.push(message.payload);
         }

@@ -20,8 +20,8 @@ use append::{AppendChunk, Lock, append_chunks, key_locks};
 pub use connect::Pool;
 
 use crate::{
-    Connect, DatabaseSettings, Dialect, Id, NewMessage, OpenError, StoreError,
-    sql::{Seen, stamp_prelude::*},
+    Connect, DatabaseSettings, Dialect, NewMessage, OpenError, StoreError, UniqueKey,
+    sql::{Seen, TakeKeys, stamp_prelude::*},
 };
 
 /// The database of a module on PostgreSQL.
@@ -79,8 +79,10 @@ impl Connect for Db {
     }
 }
 
-const MIGRATIONS: [(i32, &str, &str); 1] =
-    [(1, "inbox", include_str!("../migrations/postgres/0001_inbox.sql"))];
+const MIGRATIONS: [(i32, &str, &str); 2] = [
+    (1, "inbox", include_str!("../migrations/postgres/0001_inbox.sql")),
+    (2, "recovery", include_str!("../migrations/postgres/0002_recovery.sql")),
+];
 
 impl Db {
     async fn lock_keys(
@@ -97,7 +99,13 @@ impl Db {
     /// Tried, not waited for: replicas that start together take turns.
     async fn lock_schema(conn: &mut AsyncPgConnection) -> QueryResult<bool> {
         let locked = diesel::sql_query("SELECT pg_try_advisory_xact_lock(1718383982, -2) AS locked");
-        Ok(locked.get_result::<Locked>(conn).await?.locked)
+        Ok(locked.get_result::<TryLock>(conn).await?.locked)
+    }
+
+    /// Tried, not waited for: one node at a time is enough.
+    async fn lock_upkeep(conn: &mut AsyncPgConnection) -> QueryResult<bool> {
+        let locked = diesel::sql_query("SELECT pg_try_advisory_xact_lock(1718383982, -3) AS locked");
+        Ok(locked.get_result::<TryLock>(conn).await?.locked)
     }
 
     /// Only where it is missing: `IF NOT EXISTS` asks for the right to create schemas even where nothing is to do, and
@@ -111,7 +119,7 @@ impl Db {
 }
 
 #[derive(diesel::QueryableByName)]
-struct Locked {
+struct TryLock {
     #[diesel(sql_type = diesel::sql_types::Bool)]
     locked: bool,
 }
@@ -121,6 +129,7 @@ stamp!(Db, MIGRATIONS);
 impl Dialect for Pg {
     type Append = AppendChunk;
     type Seen = Seen;
+    type TakeKeys = TakeKeys;
     type Lock = Lock;
     const HAS_SCHEMAS: bool = true;
 
@@ -130,8 +139,13 @@ impl Dialect for Pg {
         Seen { tables: tables.clone(), ids: List(ids) }
     }
 
+    fn take_keys(tables: &Tables, keys: Vec<(Id, UniqueKey)>) -> TakeKeys {
+        TakeKeys::new(tables, keys)
+    }
+
     fn lock(tables: &Tables, batch: &[NewMessage]) -> Option<Lock> {
-        key_locks(tables, batch.iter().filter_map(|message| message.key_hash))
+        let unique = |message: &NewMessage| message.unique.as_ref().map(|unique| unique.hash);
+        key_locks(tables, batch.iter().flat_map(|message| [message.key_hash, unique(message)]).flatten())
     }
 
     fn appends(tables: &Tables, batch: Vec<NewMessage>) -> Vec<AppendChunk> {

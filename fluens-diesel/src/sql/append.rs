@@ -1,7 +1,5 @@
 //! Publishing: messages in, one inbox row per subscribed consumer out, inside the caller's transaction.
 
-use std::collections::{HashMap, HashSet};
-
 use diesel::{
     QueryResult,
     connection::LoadConnection,
@@ -10,8 +8,8 @@ use diesel::{
 use diesel_async::AsyncConnection;
 use futures_util::TryStreamExt;
 
-use super::{Tables, bind::List, template::statement};
-use crate::{Appended, Dialect, Id, NewMessage};
+use super::{Tables, bind::List, tally::Tally, template::statement, text::storable};
+use crate::{Appended, Dialect, Id, NewMessage, UniqueKey};
 
 statement! {
     /// Ids given by callers; returns those that are new.
@@ -22,21 +20,67 @@ statement! {
              ON CONFLICT DO NOTHING RETURNING 0, message_id",
 }
 
+statement! {
+    /// Keys of messages that are published once; returns those that are free, now taken by the messages given. NOT EXISTS
+    /// sees only what is committed: on PostgreSQL the locks of the keys are taken in a statement before, so that two
+    /// cannot both find a key free. Whose time to be unique is not over, or who is not done, keeps it; dead letters and
+    /// parked ones count as done. Sorted, so that nobody waits in a circle.
+    TakeKeys { ids: List<Id>, messages: List<String>, keys: List<String>, withins: List<Option<i64>> } -> (Integer, Binary),
+    postgres: "INSERT INTO {fluens}unique_key AS u (message, key, until, message_id) \
+               SELECT n.message, n.key, {now} + n.within * interval '1 microsecond', n.id \
+               FROM unnest({messages}, {keys}, {withins}, {ids}) AS n(message, key, within, id) \
+               ORDER BY n.message, n.key \
+               ON CONFLICT (message, key) DO UPDATE SET until = excluded.until, message_id = excluded.message_id \
+               WHERE CASE WHEN u.until IS NOT NULL THEN u.until <= {now} \
+                   ELSE NOT EXISTS (SELECT FROM {fluens}inbox i \
+                       WHERE i.message_id = u.message_id AND i.once AND i.state NOT IN (4, 5, 6, 7)) END \
+               RETURNING 0, uuid_send(message_id)",
+    sqlite: "INSERT INTO {fluens}unique_key AS u (message, key, until, message_id) \
+             SELECT m.value, k.value, {now} + w.value, unhex(n.value) \
+             FROM json_each({ids}) n JOIN json_each({messages}) m ON m.key = n.key \
+                 JOIN json_each({keys}) k ON k.key = n.key JOIN json_each({withins}) w ON w.key = n.key WHERE true \
+             ON CONFLICT (message, key) DO UPDATE SET until = excluded.until, message_id = excluded.message_id \
+             WHERE CASE WHEN u.until IS NOT NULL THEN u.until <= {now} \
+                 ELSE NOT EXISTS (SELECT 1 FROM {fluens}inbox i \
+                     WHERE i.message_id = u.message_id AND i.once AND i.state NOT IN (4, 5, 6, 7)) END \
+             RETURNING 0, message_id",
+}
+
+impl TakeKeys {
+    pub(crate) fn new(tables: &Tables, wanted: Vec<(Id, UniqueKey)>) -> Self {
+        let (ids, keys): (Vec<Id>, Vec<UniqueKey>) = wanted.into_iter().unzip();
+        TakeKeys {
+            tables: tables.clone(),
+            ids: List(ids),
+            messages: keys.iter().map(|key| key.message.to_owned()).collect(),
+            withins: keys.iter().map(|key| key.within_micros).collect(),
+            keys: keys.into_iter().map(|key| storable(&key.key)).collect(),
+        }
+    }
+}
+
 /// Stores a batch on an asynchronous connection, inside the transaction that is open there.
 pub async fn append_async<C>(conn: &mut C, tables: &Tables, batch: Vec<NewMessage>) -> QueryResult<Appended>
 where
     C: AsyncConnection<Backend: Dialect>,
 {
     let mut tally = Tally::of(&batch);
-    let mut new = Vec::new();
-    if tally.has_given_ids() {
-        let seen = C::Backend::seen(tables, tally.given.clone());
-        new = conn.load(seen).await?.and_then(read::<C::Backend, _>).try_collect().await?;
-    }
-    let batch = tally.without_duplicates(batch, &new);
     if let Some(lock) = C::Backend::lock(tables, &batch) {
         conn.execute_returning_count(lock).await?;
     }
+    let given = tally.given_ids(&batch);
+    if !given.is_empty() {
+        let seen = C::Backend::seen(tables, given);
+        let new: Vec<_> = conn.load(seen).await?.and_then(read::<C::Backend, _>).try_collect().await?;
+        tally.keep_new_ids(&batch, new);
+    }
+    let keys = tally.unique_keys(&batch);
+    if !keys.is_empty() {
+        let take = C::Backend::take_keys(tables, keys);
+        let free: Vec<_> = conn.load(take).await?.and_then(read::<C::Backend, _>).try_collect().await?;
+        tally.keep_free_keys(&batch, free);
+    }
+    let batch = tally.kept(batch);
     for append in C::Backend::appends(tables, batch) {
         let rows: Vec<_> = conn.load(append).await?.and_then(read::<C::Backend, _>).try_collect().await?;
         tally.add(rows);
@@ -50,15 +94,22 @@ where
     C: LoadConnection<Backend: Dialect>,
 {
     let mut tally = Tally::of(&batch);
-    let mut new = Vec::new();
-    if tally.has_given_ids() {
-        let seen = C::Backend::seen(tables, tally.given.clone());
-        new = conn.load(seen)?.map(|row| C::Backend::appended(&row?)).collect::<QueryResult<_>>()?;
-    }
-    let batch = tally.without_duplicates(batch, &new);
     if let Some(lock) = C::Backend::lock(tables, &batch) {
         conn.execute_returning_count(&lock)?;
     }
+    let given = tally.given_ids(&batch);
+    if !given.is_empty() {
+        let seen = C::Backend::seen(tables, given);
+        let new = conn.load(seen)?.map(|row| C::Backend::appended(&row?)).collect::<QueryResult<_>>()?;
+        tally.keep_new_ids(&batch, new);
+    }
+    let keys = tally.unique_keys(&batch);
+    if !keys.is_empty() {
+        let take = C::Backend::take_keys(tables, keys);
+        let free = conn.load(take)?.map(|row| C::Backend::appended(&row?)).collect::<QueryResult<_>>()?;
+        tally.keep_free_keys(&batch, free);
+    }
+    let batch = tally.kept(batch);
     for append in C::Backend::appends(tables, batch) {
         let rows: Vec<_> =
             conn.load(append)?.map(|row| C::Backend::appended(&row?)).collect::<QueryResult<_>>()?;
@@ -71,67 +122,4 @@ where
 #[allow(clippy::needless_pass_by_value)] // the stream gives its rows away
 fn read<'a, DB: Dialect, R: diesel::row::Row<'a, DB>>(row: R) -> std::future::Ready<QueryResult<(i32, Id)>> {
     std::future::ready(DB::appended(&row))
-}
-
-/// Counts what a batch became.
-struct Tally {
-    ids: Vec<Id>,
-    given: Vec<Id>,
-    /// By place in the batch.
-    duplicates: HashSet<usize>,
-    consumers: HashMap<Id, u32>,
-    wake: HashSet<i32>,
-    scheduled: bool,
-}
-
-impl Tally {
-    fn of(batch: &[NewMessage]) -> Self {
-        Tally {
-            ids: batch.iter().map(|message| message.id).collect(),
-            given: batch.iter().filter(|message| message.given_id).map(|message| message.id).collect(),
-            duplicates: HashSet::new(),
-            consumers: HashMap::new(),
-            wake: HashSet::new(),
-            scheduled: batch.iter().any(|m| m.delay_micros.is_some() || m.available_at.is_some()),
-        }
-    }
-
-    fn has_given_ids(&self) -> bool {
-        !self.given.is_empty()
-    }
-
-    /// Drops what was published before, or earlier in this very batch, under the same id.
-    fn without_duplicates(&mut self, batch: Vec<NewMessage>, new: &[(i32, Id)]) -> Vec<NewMessage> {
-        if !self.has_given_ids() {
-            return batch;
-        }
-        let mut new: HashSet<Id> = new.iter().map(|(_, id)| *id).collect();
-        let mut kept = Vec::with_capacity(batch.len());
-        for (place, message) in batch.into_iter().enumerate() {
-            if !message.given_id || new.remove(&message.id) {
-                kept.push(message);
-            } else {
-                self.duplicates.insert(place);
-            }
-        }
-        kept
-    }
-
-    fn add(&mut self, rows: Vec<(i32, Id)>) {
-        for (consumer, id) in rows {
-            *self.consumers.entry(id).or_default() += 1;
-            self.wake.insert(consumer);
-        }
-    }
-
-    fn finish(self) -> Appended {
-        let consumers_of = |(place, id): (usize, &Id)| {
-            (!self.duplicates.contains(&place)).then(|| self.consumers.get(id).copied().unwrap_or_default())
-        };
-        Appended {
-            consumers: self.ids.iter().enumerate().map(consumers_of).collect(),
-            wake: self.wake.into_iter().collect(),
-            scheduled: self.scheduled,
-        }
-    }
 }

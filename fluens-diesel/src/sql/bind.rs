@@ -67,7 +67,10 @@ mod postgres {
     use super::*;
 
     binds! { Pg;
-        i16 => s::SmallInt, i32 => s::Integer, i64 => s::BigInt, String => s::Text,
+        bool => s::Bool, i16 => s::SmallInt, i32 => s::Integer, i64 => s::BigInt, String => s::Text, Id => s::Uuid,
+        Ts => s::Timestamptz, Vec<u8> => s::Binary, Option<i16> => s::Nullable<s::SmallInt>,
+        Option<i64> => s::Nullable<s::BigInt>, Option<Ts> => s::Nullable<s::Timestamptz>,
+        Option<Id> => s::Nullable<s::Uuid>, Option<String> => s::Nullable<s::Text>, List<bool> => s::Array<s::Bool>,
         List<i16> => s::Array<s::SmallInt>, List<i32> => s::Array<s::Integer>, List<i64> => s::Array<s::BigInt>,
         List<Option<i64>> => s::Array<s::Nullable<s::BigInt>>, List<Option<Ts>> => s::Array<s::Nullable<s::Timestamptz>>,
         List<Id> => s::Array<s::Uuid>, List<String> => s::Array<s::Text>, List<Vec<u8>> => s::Array<s::Binary>,
@@ -90,7 +93,7 @@ mod postgres {
         )*};
     }
     arrays! {
-        i16 => s::SmallInt, i32 => s::Integer, i64 => s::BigInt, Option<i64> => s::Nullable<s::BigInt>,
+        bool => s::Bool, i16 => s::SmallInt, i32 => s::Integer, i64 => s::BigInt, Option<i64> => s::Nullable<s::BigInt>,
         Option<Ts> => s::Nullable<s::Timestamptz>, Id => s::Uuid, String => s::Text, Vec<u8> => s::Binary,
     }
 
@@ -106,9 +109,12 @@ mod sqlite {
     use super::{AstPass, Bind, Id, List, Now, Output, OwnedClock, QueryResult, ToSql, Ts, s, serialize};
 
     binds! { Sqlite;
-        i16 => s::SmallInt, i32 => s::Integer, i64 => s::BigInt, String => s::Text, Id => s::Binary,
-        Vec<u8> => s::Binary, Option<i64> => s::Nullable<s::BigInt>, Option<Ts> => s::Nullable<s::BigInt>,
-        List<i16> => s::Text, List<i32> => s::Text, List<i64> => s::Text, List<Id> => s::Text, List<String> => s::Text,
+        bool => s::Bool, i16 => s::SmallInt, i32 => s::Integer, i64 => s::BigInt, String => s::Text, Id => s::Binary,
+        Ts => s::BigInt, Vec<u8> => s::Binary, Option<i16> => s::Nullable<s::SmallInt>,
+        Option<i64> => s::Nullable<s::BigInt>, Option<Ts> => s::Nullable<s::BigInt>,
+        Option<Id> => s::Nullable<s::Binary>, Option<String> => s::Nullable<s::Text>,
+        List<i16> => s::Text, List<i32> => s::Text, List<i64> => s::Text, List<Option<i64>> => s::Text,
+        List<Id> => s::Text, List<String> => s::Text,
         OwnedClock => s::BigInt,
     }
 
@@ -131,7 +137,10 @@ mod sqlite {
         )*};
     }
     // JSON has no bytes: ids travel as hex, and `unhex` reads them.
-    json! { i16 => |v| v, i32 => |v| v, i64 => |v| v, String => |v| v, Id => |v| v.0.simple().to_string() }
+    json! {
+        i16 => |v| v, i32 => |v| v, i64 => |v| v, Option<i64> => |v| v, String => |v| v,
+        Id => |v| v.0.simple().to_string(),
+    }
 
     impl Now for Sqlite {
         const NOW: &'static str = "CAST(unixepoch('subsec') * 1000000 AS INTEGER)";

@@ -6,25 +6,28 @@
 
 mod append;
 pub(crate) mod bind;
+pub(crate) mod fetch;
+pub(crate) mod find;
 pub(crate) mod inbox;
+pub(crate) mod letters;
 pub(crate) mod registry;
+pub(crate) mod schedule;
 pub(crate) mod schema;
 pub(crate) mod settle;
 mod stamp;
+mod tally;
 pub(crate) mod template;
+pub(crate) mod text;
+pub(crate) mod upkeep;
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-pub(crate) use append::Seen;
+use tokio::sync::watch;
+
+pub(crate) use append::{Seen, TakeKeys};
 pub use append::{append_async, append_sync};
 pub(crate) use bind::List;
-pub use inbox::Fetch;
+pub use fetch::Fetch;
 pub(crate) use stamp::prelude as stamp_prelude;
 pub(crate) use template::statement;
 
@@ -76,23 +79,35 @@ pub enum Clock {
     Owned(OwnedClock),
 }
 
-/// A clock that moves only when told to.
+/// A clock that moves only when told to, and tells those who wait for it.
 #[derive(Debug, Clone)]
-pub struct OwnedClock(Arc<AtomicI64>);
+pub struct OwnedClock(Arc<watch::Sender<i64>>);
 
 impl OwnedClock {
     /// It stands at `time`.
     pub fn at(time: Ts) -> Self {
-        OwnedClock(Arc::new(AtomicI64::new(time.0.timestamp_micros())))
+        OwnedClock(Arc::new(watch::Sender::new(time.0.timestamp_micros())))
     }
 
     /// The time it shows.
     pub fn now(&self) -> Ts {
-        Ts::of_micros(self.0.load(Ordering::SeqCst))
+        Ts::of_micros(self.micros())
+    }
+
+    /// The same, in microseconds since 1970.
+    pub fn micros(&self) -> i64 {
+        *self.0.borrow()
     }
 
     /// Moves it forward.
     pub fn advance(&self, by: Duration) {
-        self.0.fetch_add(i64::try_from(by.as_micros()).unwrap_or(i64::MAX / 4), Ordering::SeqCst);
+        let by = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
+        self.0.send_modify(|now| *now = now.saturating_add(by));
+    }
+
+    /// Resolves once it shows this time or a later one.
+    pub async fn reached(&self, micros: i64) {
+        // The sender lives as long as we do.
+        let _ = self.0.subscribe().wait_for(|now| *now >= micros).await;
     }
 }

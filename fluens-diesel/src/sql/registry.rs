@@ -37,6 +37,13 @@ statement! {
 }
 
 statement! {
+    /// What it is called now.
+    PresentName { name: Option<String>, consumer: i32 },
+    postgres: "UPDATE {fluens}consumer SET name = {name} WHERE id = {consumer}",
+    sqlite: "UPDATE {fluens}consumer SET name = {name} WHERE id = {consumer}",
+}
+
+statement! {
     /// It gets these messages from now on.
     Subscribe { messages: List<String>, consumer: i32 },
     postgres: "INSERT INTO {fluens}subscription (message, consumer_id) SELECT message, {consumer} \
@@ -69,9 +76,32 @@ statement! {
              WHERE consumer_id IN (SELECT id FROM {fluens}consumer WHERE merged_into = {to})",
 }
 
+statement! {
+    /// The same for dead letters,
+    MoveLetters { to: i32 },
+    postgres: "UPDATE {fluens}dead_letter SET consumer_id = {to} \
+               WHERE consumer_id IN (SELECT id FROM {fluens}consumer WHERE merged_into = {to})",
+    sqlite: "UPDATE {fluens}dead_letter SET consumer_id = {to} \
+             WHERE consumer_id IN (SELECT id FROM {fluens}consumer WHERE merged_into = {to})",
+}
+
+statement! {
+    /// and for the slots they halt.
+    MoveHalted { to: i32 },
+    postgres: "UPDATE {fluens}halted SET consumer_id = {to} \
+               WHERE consumer_id IN (SELECT id FROM {fluens}consumer WHERE merged_into = {to})",
+    sqlite: "UPDATE {fluens}halted SET consumer_id = {to} \
+             WHERE consumer_id IN (SELECT id FROM {fluens}consumer WHERE merged_into = {to})",
+}
+
 /// The id that a consumer with these names has: that of its name, else of its first known alias.
 pub(crate) fn chosen(names: &[String], known: &[(String, i32)]) -> Option<i32> {
     names.iter().find_map(|name| known.iter().find(|(known, _)| known == name)).map(|(_, id)| *id)
+}
+
+/// What a consumer is called now: the first of its names.
+pub(crate) fn present(names: &[String]) -> Option<String> {
+    names.first().cloned()
 }
 
 /// Ids of consumers that turn out to be the same one.

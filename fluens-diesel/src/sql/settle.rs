@@ -1,7 +1,13 @@
 //! What becomes of a delivery. Every statement is a compare-and-set: the row is still there and nobody has stored
 //! another attempt since it was fetched.
 
-use super::{bind::List, template::statement};
+use super::{
+    Tables,
+    bind::List,
+    template::statement,
+    text::{micros, storable},
+};
+use crate::{Acked, Held, Id, NewLetter};
 
 statement! {
     /// ready | held -> gone, for a whole group at once. The caller counts: fewer rows, and it rolls back. Deleting
@@ -15,11 +21,12 @@ statement! {
 
 statement! {
     /// ready | held -> held: the attempt is stored, and the key waits.
-    Hold { seq: i64, attempt: i32, attempts: i32, after_micros: i64, error: String },
-    postgres: "UPDATE {fluens}inbox SET state = 2, attempt = {attempts}, error = {error}, \
+    Hold { seq: i64, attempt: i32, attempts: i32, after_micros: i64, error: String, history: String },
+    postgres: "UPDATE {fluens}inbox SET state = 2, attempt = {attempts}, error = {error}, history = {history}, \
                    due_at = {now} + {after_micros} * interval '1 microsecond' \
                WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2)",
-    sqlite: "UPDATE {fluens}inbox SET state = 2, attempt = {attempts}, error = {error}, due_at = {now} + {after_micros} \
+    sqlite: "UPDATE {fluens}inbox SET state = 2, attempt = {attempts}, error = {error}, history = {history}, \
+                 due_at = {now} + {after_micros} \
              WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2)",
 }
 
@@ -33,8 +40,112 @@ statement! {
 statement! {
     /// ready | held -> expired.
     Expire { seqs: List<i64>, attempts: List<i32> },
-    postgres: "UPDATE {fluens}inbox i SET state = 4 FROM unnest({seqs}, {attempts}) AS a(seq, attempt) \
+    postgres: "UPDATE {fluens}inbox i SET state = 4, ended_at = {now} FROM unnest({seqs}, {attempts}) AS a(seq, attempt) \
                WHERE i.seq = a.seq AND i.attempt = a.attempt AND i.state IN (0, 2)",
-    sqlite: "UPDATE {fluens}inbox SET state = 4 WHERE state IN (0, 2) AND (seq, attempt) IN ( \
+    sqlite: "UPDATE {fluens}inbox SET state = 4, ended_at = {now} WHERE state IN (0, 2) AND (seq, attempt) IN ( \
                  SELECT s.value, a.value FROM json_each({seqs}) s JOIN json_each({attempts}) a ON a.key = s.key)",
+}
+
+statement! {
+    /// ready -> superseded, if that is still true: the newer one may have been taken back, or be done, since it was
+    /// fetched. One that was tried already goes on.
+    Supersede { seqs: List<i64>, attempts: List<i32> },
+    postgres: "UPDATE {fluens}inbox i SET state = 6, ended_at = {now} FROM unnest({seqs}, {attempts}) AS a(seq, attempt) \
+               WHERE i.seq = a.seq AND i.attempt = a.attempt AND i.attempt = 0 AND i.state = 0 \
+               AND EXISTS (SELECT FROM {fluens}inbox n WHERE n.consumer_id = i.consumer_id \
+                   AND n.latest = i.latest AND n.state = 0 AND n.seq > i.seq)",
+    sqlite: "UPDATE {fluens}inbox AS i SET state = 6, ended_at = {now} WHERE i.state = 0 AND i.attempt = 0 \
+             AND (i.seq, i.attempt) IN ( \
+                 SELECT s.value, a.value FROM json_each({seqs}) s JOIN json_each({attempts}) a ON a.key = s.key) \
+             AND EXISTS (SELECT 1 FROM {fluens}inbox n WHERE n.consumer_id = i.consumer_id \
+                 AND n.latest = i.latest AND n.latest IS NOT NULL AND n.state = 0 AND n.seq > i.seq)",
+}
+
+statement! {
+    /// Only ever added to: no index is looked up, and nothing waits.
+    Archive { seqs: List<i64>, attempts: List<i32> },
+    postgres: "INSERT INTO {fluens}history (consumer_id, message_id, message, attempts, published_at, done_at) \
+               SELECT i.consumer_id, i.message_id, i.message, i.attempt + 1, i.published_at, {now} \
+               FROM {fluens}inbox i JOIN unnest({seqs}, {attempts}) AS a(seq, attempt) USING (seq, attempt) \
+               WHERE i.state IN (0, 2)",
+    sqlite: "INSERT INTO {fluens}history (consumer_id, message_id, message, attempts, published_at, done_at) \
+             SELECT consumer_id, message_id, message, attempt + 1, published_at, {now} FROM {fluens}inbox \
+             WHERE state IN (0, 2) AND (seq, attempt) IN ( \
+                 SELECT s.value, a.value FROM json_each({seqs}) s JOIN json_each({attempts}) a ON a.key = s.key)",
+}
+
+statement! {
+    /// Copies a row that is given up. Locked: of two nodes only one writes the letter.
+    WriteLetter {
+        id: Id, seq: i64, attempt: i32, attempts: i32, key: Option<String>, code: String, error_type: String,
+        error: String, fingerprint: String, history: String, holds_back: i16,
+    },
+    postgres: "INSERT INTO {fluens}dead_letter (id, seq, key_hash, latest, published_at, expires_at, died_at, message_id, \
+                   consumer_id, version, attempts, slot, priority, holds_back, once, message, key, code, error_type, \
+                   error, fingerprint, history, envelope, payload) \
+               SELECT {id}, seq, key_hash, latest, published_at, expires_at, {now}, message_id, \
+                   consumer_id, version, {attempts}, slot, priority, {holds_back}, once, message, {key}, {code}, \
+                   {error_type}, {error}, {fingerprint}, {history}, envelope, payload \
+               FROM {fluens}inbox WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2) FOR UPDATE",
+    sqlite: "INSERT INTO {fluens}dead_letter (id, seq, key_hash, latest, published_at, expires_at, died_at, message_id, \
+                 consumer_id, version, attempts, slot, priority, holds_back, once, message, key, code, error_type, \
+                 error, fingerprint, history, envelope, payload) \
+             SELECT {id}, seq, key_hash, latest, published_at, expires_at, {now}, message_id, \
+                 consumer_id, version, {attempts}, slot, priority, {holds_back}, once, message, {key}, {code}, \
+                 {error_type}, {error}, {fingerprint}, {history}, envelope, payload \
+             FROM {fluens}inbox WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2)",
+}
+
+statement! {
+    /// ready | held -> parked: it stays in its place.
+    Park { seq: i64, attempts: i32 },
+    postgres: "UPDATE {fluens}inbox SET state = 7, attempt = {attempts} WHERE seq = {seq}",
+    sqlite: "UPDATE {fluens}inbox SET state = 7, attempt = {attempts} WHERE seq = {seq}",
+}
+
+statement! {
+    /// The slot of a letter stands still from now on.
+    Halt { letter: Id },
+    postgres: "INSERT INTO {fluens}halted (consumer_id, slot, letter_id) \
+               SELECT consumer_id, slot, id FROM {fluens}dead_letter WHERE id = {letter}",
+    sqlite: "INSERT INTO {fluens}halted (consumer_id, slot, letter_id) \
+             SELECT consumer_id, slot, id FROM {fluens}dead_letter WHERE id = {letter}",
+}
+
+impl Hold {
+    pub(crate) fn new(tables: &Tables, held: &Held) -> Self {
+        Hold {
+            tables: tables.clone(),
+            seq: held.row.seq,
+            attempt: held.row.attempt,
+            attempts: held.attempts,
+            after_micros: micros(held.after),
+            error: storable(&held.error),
+            history: storable(&held.history),
+        }
+    }
+}
+
+impl WriteLetter {
+    pub(crate) fn new(tables: &Tables, letter: &NewLetter) -> Self {
+        WriteLetter {
+            tables: tables.clone(),
+            id: letter.id,
+            seq: letter.row.seq,
+            attempt: letter.row.attempt,
+            attempts: letter.attempts,
+            key: letter.key.as_deref().map(storable),
+            code: storable(&letter.code),
+            error_type: storable(&letter.error_type),
+            error: storable(&letter.error),
+            fingerprint: storable(&letter.fingerprint),
+            history: storable(&letter.history),
+            holds_back: letter.holds_back as i16,
+        }
+    }
+}
+
+/// Rows and their attempts, column by column.
+pub(crate) fn columns(rows: &[Acked]) -> (List<i64>, List<i32>) {
+    (rows.iter().map(|row| row.seq).collect(), rows.iter().map(|row| row.attempt).collect())
 }

@@ -20,8 +20,8 @@ pub use in_place::InPlace;
 pub use pool::{Guard, Pool};
 
 use crate::{
-    Connect, DatabaseSettings, Dialect, Id, NewMessage, OpenError, StoreError,
-    sql::{Seen, stamp_prelude::*},
+    Connect, DatabaseSettings, Dialect, NewMessage, OpenError, StoreError, UniqueKey,
+    sql::{Seen, TakeKeys, stamp_prelude::*},
 };
 
 /// The database of a module on SQLite.
@@ -80,13 +80,19 @@ impl Connect for Db {
     }
 }
 
-const MIGRATIONS: [(i32, &str, &str); 1] =
-    [(1, "inbox", include_str!("../migrations/sqlite/0001_inbox.sql"))];
+const MIGRATIONS: [(i32, &str, &str); 2] = [
+    (1, "inbox", include_str!("../migrations/sqlite/0001_inbox.sql")),
+    (2, "recovery", include_str!("../migrations/sqlite/0002_recovery.sql")),
+];
 
 #[allow(clippy::unused_async)] // as on PostgreSQL
 impl Db {
     async fn lock_schema(_: &mut <Db as Connect>::Conn) -> QueryResult<bool> {
         Ok(true) // the transaction is the only writer
+    }
+
+    async fn lock_upkeep(_: &mut <Db as Connect>::Conn) -> QueryResult<bool> {
+        Ok(true) // likewise
     }
 
     fn create_schema(_: &Tables) -> Option<String> {
@@ -121,11 +127,16 @@ impl diesel::query_builder::QueryFragment<Backend> for NoLock {
 impl Dialect for Backend {
     type Append = AppendOne;
     type Seen = Seen;
+    type TakeKeys = TakeKeys;
     type Lock = NoLock;
     const HAS_SCHEMAS: bool = false;
 
     fn seen(tables: &Tables, ids: Vec<Id>) -> Seen {
         Seen { tables: tables.clone(), ids: List(ids) }
+    }
+
+    fn take_keys(tables: &Tables, keys: Vec<(Id, UniqueKey)>) -> TakeKeys {
+        TakeKeys::new(tables, keys)
     }
 
     fn lock(_: &Tables, _: &[NewMessage]) -> Option<NoLock> {

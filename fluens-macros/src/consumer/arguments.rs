@@ -2,11 +2,14 @@
 //! reported.
 
 use proc_macro2::{TokenStream, TokenTree};
-use quote::{ToTokens, quote};
-use syn::{FnArg, GenericArgument, PathArguments, PathSegment, Signature, Type, TypeReference};
+use quote::ToTokens;
+use syn::{FnArg, PathSegment, Signature, Type, TypeReference};
 
 use super::model::{Arguments, Context};
-use crate::diagnostics::Errors;
+use crate::{
+    diagnostics::Errors,
+    types::{self, written},
+};
 
 /// What an argument's type shows about its part, right or wrong.
 enum Part<'a> {
@@ -47,7 +50,7 @@ fn types<'a>(signature: &'a Signature, errors: &mut Errors) -> Option<Vec<&'a Ty
     let mut types = Vec::new();
     for argument in &signature.inputs {
         match argument {
-            FnArg::Typed(argument) => types.push(plain(&argument.ty)),
+            FnArg::Typed(argument) => types.push(types::plain(&argument.ty)),
             FnArg::Receiver(receiver) => {
                 errors.push(
                     receiver,
@@ -74,7 +77,7 @@ fn message<'a>(ty: &'a Type, errors: &mut Errors) -> Option<&'a Type> {
     }
     let Part::Value(ty) = part(ty, errors)? else { return None };
     // A message may be called `State`, but it has no type arguments: it cannot be generic.
-    if last_segment(ty).is_some_and(|segment| segment.ident == "State" && type_argument(segment).is_some()) {
+    if types::argument_of("State", ty).is_some() {
         errors.push(ty, "the message comes first, then `State<T>`, `Meta` or `MessageId`");
         return None;
     }
@@ -117,35 +120,12 @@ fn context<'a>(ty: &'a Type, reference: &'a TypeReference, errors: &mut Errors) 
         errors.push(ty, format!("the context is borrowed mutably\nhelp: write `&mut {written}`"));
         return None;
     }
-    Some(Context { ty, module: type_argument(segment) })
+    Some(Context { ty, module: types::type_argument(segment) })
 }
 
 /// Nothing else is called so, and a name is all that a macro can see.
 fn context_segment(ty: &Type) -> Option<&PathSegment> {
-    last_segment(ty).filter(|segment| segment.ident == "Context")
-}
-
-fn last_segment(ty: &Type) -> Option<&PathSegment> {
-    let Type::Path(path) = plain(ty) else { return None };
-    path.path.segments.last()
-}
-
-/// The first type in `<..>`.
-pub(super) fn type_argument(segment: &PathSegment) -> Option<&Type> {
-    let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
-    arguments.args.iter().find_map(|argument| match argument {
-        GenericArgument::Type(ty) => Some(ty),
-        _ => None,
-    })
-}
-
-/// The type itself, where a `macro_rules!` or parentheses have wrapped it.
-fn plain(ty: &Type) -> &Type {
-    match ty {
-        Type::Group(group) => plain(&group.elem),
-        Type::Paren(paren) => plain(&paren.elem),
-        ty => ty,
-    }
+    types::last_segment(ty).filter(|segment| segment.ident == "Context")
 }
 
 enum Foreign {
@@ -173,10 +153,4 @@ fn foreign_word(tokens: TokenStream) -> Option<Foreign> {
         }
     }
     None
-}
-
-/// A type as people write it: tokens print with spaces everywhere.
-pub(super) fn written(ty: &Type) -> String {
-    let text = quote!(#ty).to_string();
-    text.replace(" :: ", "::").replace(":: ", "::").replace(" < ", "<").replace(" >", ">").replace(" ,", ",")
 }

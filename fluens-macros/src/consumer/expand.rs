@@ -2,23 +2,26 @@
 //! registers that.
 //!
 //! Every check by the compiler has one place, located at the word it is about: the message's type in
-//! `__TAKEN`, an extractor's in its `let`, the return type at `outcome`, what is inside it at
-//! `stage_returned`.
+//! `__TAKEN`, a policy in its check of `__OPTIONS`, an extractor's type in its `let`, the return type at
+//! `outcome`, what is inside it at `stage_returned`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Ident, ReturnType, Type, ext::IdentExt, spanned::Spanned};
 
-use super::{
-    arguments::{type_argument, written},
-    model::{Model, Module},
+use super::model::{Batch, Model, Module, Options, Retry};
+use crate::{
+    code,
+    diagnostics::located,
+    types::{type_argument, written},
+    unique,
 };
-use crate::{diagnostics::located, duration, unique};
 
 pub(super) fn tokens(model: &Model<'_>) -> TokenStream {
     let cfgs = &model.cfgs;
     let (module, message) = (model.module.tokens(), model.arguments.message);
     let taken = quote_spanned!(located(message.span())=> ::fluens::__private::taken::<#module, #message>());
+    let options = options(&model.options);
     let run = run(model, &module);
     let symbol = unique::symbol(&complaint(model), model.function.span());
     let descriptor = descriptor(model, &module);
@@ -26,20 +29,68 @@ pub(super) fn tokens(model: &Model<'_>) -> TokenStream {
         #(#cfgs)*
         const _: () = {
             const __TAKEN: ::fluens::__private::Taken<#message> = #taken;
+            #options
             #run
             type __Context = ::fluens::__private::Context<#module>;
             fn __call(
-                mut __ctx: __Context,
-            ) -> ::fluens::__private::BoxFuture<'static, (__Context, ::fluens::__private::Result)> {
-                ::std::boxed::Box::pin(async move {
-                    let __result = __run(&mut __ctx).await;
-                    (__ctx, __result)
-                })
+                __ctx: &mut __Context,
+            ) -> ::fluens::__private::BoxFuture<'_, ::fluens::__private::Result> {
+                ::std::boxed::Box::pin(__run(__ctx))
             }
             #symbol
             ::fluens::__private::inventory::submit! { #descriptor }
         };
     }
+}
+
+/// A constant, so that a policy which cannot hold is refused while compiling, at the word that asks for it.
+fn options(options: &Options<'_>) -> TokenStream {
+    let lanes = code::option(options.lanes);
+    let timeout = code::option(options.timeout.map(code::duration));
+    let own_transaction = options.own_transaction;
+    let retry = code::option(options.retry.as_ref().map(retry));
+    let order = options.order.map_or_else(|| quote!(Strict), ToTokens::to_token_stream);
+    let on_dead_letter =
+        options.on_dead_letter.map_or_else(|| quote!(Continue), |given| given.value.to_token_stream());
+    let batch = code::option(options.batch.as_ref().map(batch));
+    let checks = checks(options);
+    quote! {
+        const __OPTIONS: ::fluens::__private::ConsumerOptions = ::fluens::__private::ConsumerOptions {
+            lanes: #lanes,
+            timeout: #timeout,
+            own_transaction: #own_transaction,
+            retry: #retry,
+            order: ::fluens::__private::Order::#order,
+            on_dead_letter: ::fluens::__private::OnDeadLetter::#on_dead_letter,
+            batch: #batch,
+        };
+        #checks
+    }
+}
+
+fn retry(retry: &Retry) -> TokenStream {
+    let memory = retry.memory.iter().copied().map(code::duration);
+    let stored = retry.stored.iter().copied().map(code::duration);
+    quote!(::fluens::__private::Retry { memory: &[#(#memory),*], stored: &[#(#stored),*] })
+}
+
+fn batch(batch: &Batch) -> TokenStream {
+    let (size, linger) = (batch.size, code::duration(batch.linger));
+    quote!(::fluens::__private::BatchOptions { size: #size, linger: #linger })
+}
+
+fn checks(options: &Options<'_>) -> TokenStream {
+    let retry = options.retry.as_ref().map(|retry| {
+        quote_spanned! {located(retry.word.span())=>
+            const _: () = ::fluens::__private::check_retry(&__TAKEN, &__OPTIONS);
+        }
+    });
+    let dead_letter = options.on_dead_letter.map(|given| {
+        quote_spanned! {located(given.word.span())=>
+            const _: () = ::fluens::__private::check_dead_letter(&__TAKEN, &__OPTIONS);
+        }
+    });
+    quote!(#retry #dead_letter)
 }
 
 fn run(model: &Model<'_>, module: &TokenStream) -> TokenStream {
@@ -60,8 +111,8 @@ fn run(model: &Model<'_>, module: &TokenStream) -> TokenStream {
     let stage = quote_spanned!(inner=> ::fluens::__private::stage_returned::<#module, _>(#value, #ctx));
     quote! {
         async fn __run(__ctx: &mut __Context) -> ::fluens::__private::Result {
-            let __delivery = __ctx.__delivery();
-            let __message = (__TAKEN.decode)(&__delivery).map_err(::fluens::__private::undecodable)?;
+            let __deliveries = __ctx.__deliveries();
+            let __message = (__TAKEN.decode)(&__deliveries)?;
             #extracted
             let #returned = #call;
             let #value = #outcome?;
@@ -78,7 +129,7 @@ fn extract(model: &Model<'_>) -> (TokenStream, Vec<Ident>) {
     for (i, ty) in model.arguments.extractors.iter().enumerate() {
         let value = format_ident!("__value_{i}");
         statements.extend(quote_spanned! {located(ty.span())=>
-            let #value = <#ty as ::fluens::__private::Extract>::extract(&__delivery)?;
+            let #value = <#ty as ::fluens::__private::Extract>::extract(::fluens::__private::Deliveries::first(&__deliveries))?;
         });
         values.push(value);
     }
@@ -99,11 +150,8 @@ fn return_spans(model: &Model<'_>) -> (Span, Span) {
 
 fn descriptor(model: &Model<'_>, module: &TokenStream) -> TokenStream {
     let function = model.function.unraw().to_string();
-    let name = option(model.name.as_ref());
+    let name = code::option(model.name.as_ref());
     let aliases = &model.aliases;
-    let lanes = option(model.lanes);
-    let timeout = duration::tokens(model.timeout);
-    let own_transaction = model.own_transaction;
     let extractors = &model.arguments.extractors;
     quote! {
         ::fluens::__private::ConsumerDescriptor::new::<#module, _>(
@@ -114,22 +162,11 @@ fn descriptor(model: &Model<'_>, module: &TokenStream) -> TokenStream {
                 at: ::core::concat!(::core::file!(), ":", ::core::line!()),
             },
             &__TAKEN,
-            ::fluens::__private::ConsumerOptions {
-                lanes: #lanes,
-                timeout: #timeout,
-                own_transaction: #own_transaction,
-            },
+            __OPTIONS,
             &[#(<#extractors as ::fluens::__private::Extract>::requirement),*],
             &::fluens::__private::TypedConsumer { call: __call },
         )
     }
-}
-
-fn option(value: Option<impl ToTokens>) -> TokenStream {
-    value.map_or_else(
-        || quote!(::core::option::Option::None),
-        |value| quote!(::core::option::Option::Some(#value)),
-    )
 }
 
 fn complaint(model: &Model<'_>) -> String {

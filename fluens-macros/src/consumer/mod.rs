@@ -4,6 +4,9 @@
 mod parse;
 
 mod arguments;
+mod batch;
+mod options;
+mod retry;
 mod validate;
 
 mod model;

@@ -5,6 +5,8 @@ use std::time::Duration;
 use proc_macro2::TokenStream;
 use syn::{Attribute, Ident, ReturnType, Type};
 
+use crate::attribute::Given;
+
 pub(super) struct Model<'a> {
     pub(super) function: &'a Ident,
     pub(super) cfgs: Vec<&'a Attribute>,
@@ -13,9 +15,31 @@ pub(super) struct Model<'a> {
     pub(super) module: Module<'a>,
     pub(super) arguments: Arguments<'a>,
     pub(super) returns: &'a ReturnType,
+    pub(super) options: Options<'a>,
+}
+
+/// How it is run. `None` is the default.
+pub(super) struct Options<'a> {
     pub(super) lanes: Option<u16>,
     pub(super) timeout: Option<Duration>,
     pub(super) own_transaction: bool,
+    pub(super) retry: Option<Retry>,
+    pub(super) order: Option<&'a Ident>,
+    pub(super) on_dead_letter: Option<&'a Given<Ident>>,
+    /// There if and only if the first argument is a `Batch<..>`.
+    pub(super) batch: Option<Batch>,
+}
+
+/// The pauses before each further run. At most 100 in each list, none of them zero.
+pub(super) struct Retry {
+    pub(super) word: Ident,
+    pub(super) memory: Vec<Duration>,
+    pub(super) stored: Vec<Duration>,
+}
+
+pub(super) struct Batch {
+    pub(super) size: u16,
+    pub(super) linger: Duration,
 }
 
 /// The message first, then extractors, the context last.

@@ -1,17 +1,15 @@
 //! [`Raw`] -> [`Model`]: the signature, the module and the settings, each checked even if another is wrong.
 
 use quote::ToTokens;
-use syn::{Ident, ItemFn, LitInt, Signature, ext::IdentExt};
+use syn::{Ident, ItemFn, Signature, ext::IdentExt};
 
 use super::{
-    arguments::{self, written},
+    arguments,
     model::{Context, Model, Module},
+    options,
     parse::Raw,
 };
-use crate::{cfg, diagnostics::Errors, duration, names};
-
-/// More lanes than this are more threads of control than a pool has connections: a typing error.
-const MOST_LANES: u16 = 1024;
+use crate::{cfg, diagnostics::Errors, names, types::written};
 
 pub(super) fn model<'a>(raw: &'a Raw, errors: &mut Errors) -> Option<Model<'a>> {
     let ItemFn { attrs, sig, .. } = &raw.function;
@@ -19,8 +17,7 @@ pub(super) fn model<'a>(raw: &'a Raw, errors: &mut Errors) -> Option<Model<'a>> 
     let arguments = arguments::arguments(sig, errors);
     let name = raw.name.as_ref().and_then(|given| names::plain(given, errors));
     let aliases = names::aliases(name.as_deref().unwrap_or_default(), &raw.aliases, errors);
-    let lanes = raw.lanes.as_ref().and_then(|given| lanes(given, errors));
-    let timeout = raw.timeout.as_ref().and_then(|given| duration::positive("timeout", given, false, errors));
+    let options = options::checked(raw, arguments.as_ref().map(|arguments| arguments.message), errors);
     let module = module(raw, arguments.as_ref().and_then(|arguments| arguments.context.as_ref()), errors);
     if raw.name.is_none() {
         nameable(&sig.ident, errors);
@@ -33,9 +30,7 @@ pub(super) fn model<'a>(raw: &'a Raw, errors: &mut Errors) -> Option<Model<'a>> 
         module,
         arguments: arguments.filter(|_| is_plain_async)?,
         returns: &sig.output,
-        lanes,
-        timeout,
-        own_transaction: raw.own_transaction,
+        options,
     })
 }
 
@@ -78,16 +73,6 @@ fn nameable(function: &Ident, errors: &mut Errors) {
         let help = format!("{}; give it one with `name = \"..\"`", names::PLAIN);
         errors.push(function, format!("`{name}` cannot be a name\nhelp: {help}"));
     }
-}
-
-fn lanes(given: &LitInt, errors: &mut Errors) -> Option<u16> {
-    let wrong = match given.base10_parse::<u16>() {
-        Ok(0) => "`lanes` must be at least 1\nhelp: `lanes = 1` handles one message at a time".to_owned(),
-        Ok(lanes) if lanes <= MOST_LANES => return Some(lanes),
-        _ => format!("`lanes` is a number from 1 to {MOST_LANES}"),
-    };
-    errors.push(given, wrong);
-    None
 }
 
 /// From the context, or from `module = ..`; if both say it they must agree, word for word.

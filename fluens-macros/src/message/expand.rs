@@ -2,10 +2,10 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Ident, spanned::Spanned};
+use syn::{Ident, Path, spanned::Spanned};
 
-use super::model::{Access, Model, Place, Priority};
-use crate::{diagnostics::located, duration, unique};
+use super::model::{Access, Model, Place, Priority, Repeated};
+use crate::{code, diagnostics::located, shape, unique};
 
 pub(super) fn tokens(model: &Model<'_>) -> TokenStream {
     let message = message(model);
@@ -14,11 +14,14 @@ pub(super) fn tokens(model: &Model<'_>) -> TokenStream {
 }
 
 fn message(model: &Model<'_>) -> TokenStream {
-    let Model { ident, cfgs, name, aliases, version, .. } = model;
-    let ttl = duration::tokens(model.ttl);
+    let Model { item, cfgs, name, aliases, version, .. } = model;
+    let ident = &item.ident;
+    let ttl = code::option(model.ttl.map(code::duration));
     let partitioned = model.partition.is_some();
     let key = model.partition.as_ref().map(key);
     let priority = model.priority.as_ref().map(priority);
+    let repeated = model.repeated.as_ref().map(repeated);
+    let decode_version = model.from.map(decode_version);
     let codec = model.codec.map_or_else(|| quote!(::fluens::__private::Json), ToTokens::to_token_stream);
     let codec = quote!(<#codec as ::fluens::__private::Codec<Self>>);
     quote! {
@@ -33,30 +36,76 @@ fn message(model: &Model<'_>) -> TokenStream {
             const CONTENT_TYPE: &'static str = #codec::CONTENT_TYPE;
             #key
             #priority
+            #repeated
             fn encode(&self) -> ::core::result::Result<::std::vec::Vec<u8>, ::fluens::__private::BoxError> {
                 #codec::encode(self)
             }
             fn decode(__bytes: &[u8]) -> ::core::result::Result<Self, ::fluens::__private::BoxError> {
                 #codec::decode(__bytes)
             }
+            #decode_version
+        }
+    }
+}
+
+fn key(access: &Access<'_>) -> TokenStream {
+    let read = read_key(access);
+    quote! {
+        fn key(&self) -> ::core::option::Option<::fluens::__private::Key> {
+            ::core::option::Option::Some(#read)
         }
     }
 }
 
 /// The key's type is named where it is the field's own, so that an unusable one is reported at that type.
-fn key(access: &Access<'_>) -> TokenStream {
+fn read_key(access: &Access<'_>) -> TokenStream {
     let inner = access.inner;
-    let read = each_place(access, |value, place| {
+    each_place(access, |value, place| {
         let ty = place.ty;
         if inner.is_empty() {
             let key = quote!(::fluens::__private::PartitionKey);
             return quote_spanned!(located(ty.span())=> <#ty as #key>::to_key(#value));
         }
         quote_spanned!(access.field.span()=> ::fluens::__private::PartitionKey::to_key(&#value #(.#inner)*))
-    });
+    })
+}
+
+fn repeated(repeated: &Repeated<'_>) -> TokenStream {
+    match repeated {
+        Repeated::Unique { by, within } => {
+            let (key, within) = (read_key(by), code::option(within.map(code::duration)));
+            quote! {
+                fn unique(&self) -> ::core::option::Option<::fluens::__private::Unique> {
+                    ::core::option::Option::Some(::fluens::__private::Unique { key: #key, within: #within })
+                }
+            }
+        }
+        Repeated::Latest { by } => {
+            let key = read_key(by);
+            quote! {
+                fn latest(&self) -> ::core::option::Option<::fluens::__private::Key> {
+                    ::core::option::Option::Some(#key)
+                }
+            }
+        }
+    }
+}
+
+/// Older bytes are read by the version before, which asks the one before it; `From` does the rest.
+fn decode_version(previous: &Path) -> TokenStream {
+    let at = located(previous.span());
+    let decode = quote_spanned!(at=> <#previous as ::fluens::__private::Message>::decode_version);
+    let upgrade = quote_spanned!(at=> <Self as ::core::convert::From<#previous>>::from(__previous));
     quote! {
-        fn key(&self) -> ::core::option::Option<::fluens::__private::Key> {
-            ::core::option::Option::Some(#read)
+        fn decode_version(
+            __version: u32,
+            __bytes: &[u8],
+        ) -> ::core::result::Result<Self, ::fluens::__private::BoxError> {
+            if __version >= <Self as ::fluens::__private::Message>::VERSION {
+                return <Self as ::fluens::__private::Message>::decode(__bytes);
+            }
+            let __previous = #decode(__version, __bytes)?;
+            ::core::result::Result::Ok(#upgrade)
         }
     }
 }
@@ -91,21 +140,42 @@ fn each_place(access: &Access<'_>, read: impl Fn(&Ident, &Place<'_>) -> TokenStr
 }
 
 fn registration(model: &Model<'_>) -> TokenStream {
-    let Model { ident, cfgs, name, aliases, version, .. } = model;
+    let Model { item, cfgs, name, version, .. } = model;
+    let ident = &item.ident;
     let complaint = format!("fluens: two messages are called `{name}` (version {version})");
     let symbol = unique::symbol(&complaint, ident.span());
+    let descriptor = descriptor(model);
+    let link = model.from.map(|previous| {
+        quote_spanned! {located(previous.span())=>
+            const _: () = ::fluens::__private::check_link::<#ident, #previous>();
+        }
+    });
     quote! {
         #(#cfgs)*
         const _: () = {
+            #link
             #symbol
-            ::fluens::__private::inventory::submit! {
-                ::fluens::__private::MessageDescriptor {
-                    name: #name,
-                    version: #version,
-                    aliases: &[#(#aliases),*],
-                    at: ::core::concat!(::core::file!(), ":", ::core::line!()),
-                }
-            }
+            ::fluens::__private::inventory::submit! { #descriptor }
         };
+    }
+}
+
+fn descriptor(model: &Model<'_>) -> TokenStream {
+    let Model { item, name, aliases, version, .. } = model;
+    let ident = &item.ident;
+    let upgrades = model.from.is_some();
+    let partition = code::option(model.partition.as_ref().map(Access::written));
+    let shape = shape::tokens(item);
+    quote! {
+        ::fluens::__private::MessageDescriptor {
+            name: #name,
+            version: #version,
+            aliases: &[#(#aliases),*],
+            at: ::core::concat!(::core::file!(), ":", ::core::line!()),
+            upgrades: #upgrades,
+            partition: #partition,
+            codec: <#ident as ::fluens::__private::Message>::CONTENT_TYPE,
+            shape: #shape,
+        }
     }
 }

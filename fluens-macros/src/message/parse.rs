@@ -9,7 +9,7 @@ use syn::{
 };
 
 use crate::{
-    attribute::{Args, Key},
+    attribute::{Args, Given, Key},
     diagnostics::Errors,
     duration, payload,
 };
@@ -22,7 +22,14 @@ const KEYS: &[Key] = &[
     Key::once("priority", "`priority = High`, or `priority = field`"),
     Key::once("ttl", "`ttl = \"5m\"`, or `ttl = 300` in seconds"),
     Key::once("codec", "`codec = path::to::Codec`"),
+    Key::once("from", "`from = TheVersionBefore`"),
+    Key::once("unique", "`unique(by = field)`, or `unique(by = field, within = \"1h\")`"),
+    Key::once("latest", "`latest(by = field)`"),
 ];
+
+const UNIQUE: &[Key] = &[Key::once("by", "`by = field`"), Key::once("within", "`within = \"1h\"`")];
+
+const LATEST: &[Key] = &[Key::once("by", "`by = field`")];
 
 pub(super) struct Raw {
     pub(super) item: DeriveInput,
@@ -33,6 +40,16 @@ pub(super) struct Raw {
     pub(super) priority: Option<Ident>,
     pub(super) ttl: Option<duration::Given>,
     pub(super) codec: Option<Path>,
+    pub(super) from: Option<Given<Path>>,
+    pub(super) unique: Option<Repeated>,
+    pub(super) latest: Option<Repeated>,
+}
+
+/// What stands in `unique(..)` or `latest(..)`.
+pub(super) struct Repeated {
+    pub(super) word: Ident,
+    pub(super) by: Option<FieldPath>,
+    pub(super) within: Option<duration::Given>,
 }
 
 /// `customer`, or `customer.address.zip`.
@@ -65,7 +82,17 @@ pub(super) fn raw(args: TokenStream, item: TokenStream, errors: &mut Errors) -> 
         priority: args.value("priority", errors),
         ttl: args.value("ttl", errors),
         codec: args.value("codec", errors),
+        from: args.given("from", errors),
+        unique: repeated(&args, "unique", UNIQUE, errors),
+        latest: repeated(&args, "latest", LATEST, errors),
     })
+}
+
+fn repeated(args: &Args, name: &str, keys: &'static [Key], errors: &mut Errors) -> Option<Repeated> {
+    let nested = args.nested(name, keys, errors)?;
+    nested.require(&["by"], errors);
+    let (by, within) = (nested.value("by", errors), nested.value("within", errors));
+    Some(Repeated { word: nested.word, by, within })
 }
 
 impl ToTokens for FieldPath {

@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use super::model::Model;
+use super::{model::Model, parse::Scheduled};
 use crate::{diagnostics::located, unique};
 
 pub(super) fn tokens(model: &Model<'_>) -> TokenStream {
@@ -45,6 +45,7 @@ fn module(model: &Model<'_>) -> TokenStream {
         let (message, external) = (&listed.message, listed.external.is_some());
         quote!(__published::<#message>(#external))
     });
+    let crons = crons(model);
     let consumed = model.consumes.iter().map(|message| quote!(__consumed::<#message>()));
     quote! {
         #[automatically_derived]
@@ -67,6 +68,7 @@ fn module(model: &Model<'_>) -> TokenStream {
                 }
                 &[#(#consumed),*]
             };
+            #crons
         }
     }
 }
@@ -82,6 +84,22 @@ fn database(model: &Model<'_>) -> TokenStream {
         quote!(#(#attributes)* type Db = #path;)
     });
     quote!(#(#each)*)
+}
+
+/// Located at the message: that the module publishes it is checked there.
+fn crons(model: &Model<'_>) -> Option<TokenStream> {
+    let each = model.crons.iter().map(|Scheduled { pattern, message }| {
+        quote_spanned! {located(message.span())=>
+            ::fluens::__private::Cron::new::<Self, _>(#pattern, || #message)
+        }
+    });
+    (!model.crons.is_empty()).then(|| {
+        quote! {
+            fn crons() -> ::std::vec::Vec<::fluens::__private::Cron> {
+                ::std::vec![#(#each),*]
+            }
+        }
+    })
 }
 
 fn contract(model: &Model<'_>) -> TokenStream {

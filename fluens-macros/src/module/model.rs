@@ -2,7 +2,7 @@
 
 use syn::{Attribute, Ident, Path, Visibility};
 
-use super::parse::{Entry, Listed};
+use super::parse::{Entry, Listed, Scheduled};
 
 pub(super) struct Model<'a> {
     pub(super) attributes: &'a [Attribute],
@@ -15,4 +15,6 @@ pub(super) struct Model<'a> {
     pub(super) publishes: Vec<&'a Listed>,
     /// No message twice.
     pub(super) consumes: Vec<&'a Path>,
+    /// Each with a pattern that the app can read.
+    pub(super) crons: Vec<&'a Scheduled>,
 }

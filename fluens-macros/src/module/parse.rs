@@ -1,20 +1,20 @@
 //! The declaration -> [`Raw`], entry by entry; after a mistake, reading goes on behind the next comma.
 
-use proc_macro2::{Group, TokenStream};
+use proc_macro2::TokenStream;
 use syn::{
-    Attribute, Ident, LitStr, Path, Token, Visibility, braced,
+    Attribute, Expr, Ident, LitStr, Path, Token, Visibility, braced,
     ext::IdentExt,
     parse::{Parse, ParseStream, Parser},
-    punctuated::Punctuated,
     token,
 };
 
 use crate::{
-    attribute::{self, until_comma},
+    attribute,
     diagnostics::Errors,
+    grammar::{self, until_comma},
 };
 
-const KEYS: [&str; 4] = ["name", "db", "publishes", "consumes"];
+const KEYS: [&str; 5] = ["name", "db", "publishes", "consumes", "cron"];
 
 pub(super) struct Raw {
     pub(super) attributes: Vec<Attribute>,
@@ -24,6 +24,7 @@ pub(super) struct Raw {
     pub(super) dbs: Vec<Entry<Path>>,
     pub(super) publishes: Vec<Entry<Vec<Listed>>>,
     pub(super) consumes: Vec<Entry<Vec<Listed>>>,
+    pub(super) crons: Vec<Entry<Vec<Scheduled>>>,
     /// Every entry could be read: what is missing was forgotten.
     pub(super) complete: bool,
 }
@@ -47,6 +48,25 @@ impl Parse for Listed {
         let help = "expected a message\nhelp: write `[OrderPlaced, external OrderShipped]`";
         let message = input.parse().map_err(|_| input.error(help))?;
         Ok(Listed { external, message })
+    }
+}
+
+/// `"0 3 * * *" => Nightly { .. }`
+pub(super) struct Scheduled {
+    pub(super) pattern: LitStr,
+    pub(super) message: Expr,
+}
+
+impl Parse for Scheduled {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let help = "expected a time and a message\nhelp: write `\"0 3 * * *\" => Nightly`";
+        let pattern: LitStr = input.parse().map_err(|_| input.error(help))?;
+        let arrow: Option<Token![=>]> = input.parse()?;
+        if arrow.is_none() || input.is_empty() {
+            let text = "this time has no message\nhelp: write `\"0 3 * * *\" => Nightly`";
+            return Err(syn::Error::new_spanned(pattern, text));
+        }
+        Ok(Scheduled { pattern, message: input.parse()? })
     }
 }
 
@@ -94,8 +114,17 @@ fn head(input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Raw> {
     }
     let help = "expected the module's name\nhelp: write `pub Orders { db: fluens::sqlite::Db }`";
     let ident = input.parse().map_err(|_| input.error(help))?;
-    let (names, dbs, publishes, consumes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    Ok(Raw { attributes, visibility, ident, names, dbs, publishes, consumes, complete: true })
+    Ok(Raw {
+        attributes,
+        visibility,
+        ident,
+        names: Vec::new(),
+        dbs: Vec::new(),
+        publishes: Vec::new(),
+        consumes: Vec::new(),
+        crons: Vec::new(),
+        complete: true,
+    })
 }
 
 fn entries(body: ParseStream<'_>, raw: &mut Raw, errors: &mut Errors) {
@@ -126,8 +155,9 @@ fn entry(body: ParseStream<'_>, raw: &mut Raw) -> syn::Result<()> {
     match name.as_str() {
         "name" => raw.names.push(Entry { attributes, key, value: text(body)? }),
         "db" => raw.dbs.push(Entry { attributes, key, value: database(body)? }),
-        "publishes" => raw.publishes.push(Entry { attributes, key, value: list(body)? }),
-        _ => raw.consumes.push(Entry { attributes, key, value: list(body)? }),
+        "publishes" => raw.publishes.push(Entry { attributes, key, value: messages(body)? }),
+        "consumes" => raw.consumes.push(Entry { attributes, key, value: messages(body)? }),
+        _ => raw.crons.push(Entry { attributes, key, value: crons(body)? }),
     }
     Ok(())
 }
@@ -140,12 +170,13 @@ fn database(body: ParseStream<'_>) -> syn::Result<Path> {
     body.parse().map_err(|_| body.error("expected a database\nhelp: write `db: fluens::sqlite::Db`"))
 }
 
-/// Read on its own: what is left over in a list is one mistake, not two.
-fn list(body: ParseStream<'_>) -> syn::Result<Vec<Listed>> {
-    if !body.peek(token::Bracket) {
-        return Err(body.error("expected a list of messages\nhelp: write `[OrderPlaced]`"));
-    }
-    let list: Group = body.parse()?;
-    let listed = Punctuated::<Listed, Token![,]>::parse_terminated.parse2(list.stream())?;
-    Ok(listed.into_iter().collect())
+fn messages(body: ParseStream<'_>) -> syn::Result<Vec<Listed>> {
+    grammar::list(body, "expected a list of messages\nhelp: write `[OrderPlaced]`")
+}
+
+fn crons(body: ParseStream<'_>) -> syn::Result<Vec<Scheduled>> {
+    grammar::list(
+        body,
+        "expected a list of times and messages\nhelp: write `cron: [\"0 3 * * *\" => Nightly]`",
+    )
 }

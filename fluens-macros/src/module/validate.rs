@@ -1,14 +1,14 @@
 //! [`Raw`] -> [`Model`]. A wrong part is reported and left out: the struct and its impls are always there, so
 //! that a mistake here is not followed by errors wherever the module is used.
 
-use quote::ToTokens;
-use syn::{Path, ext::IdentExt};
+use croner::parser::{CronParser, Seconds, Year};
+use syn::{LitStr, Path, ext::IdentExt};
 
 use super::{
     model::Model,
-    parse::{Entry, Listed, Raw},
+    parse::{Entry, Listed, Raw, Scheduled},
 };
-use crate::{diagnostics::Errors, names};
+use crate::{diagnostics::Errors, names, types::written};
 
 pub(super) fn model<'a>(raw: &'a Raw, errors: &mut Errors) -> Model<'a> {
     let name = single(&raw.names, errors).map(|entry| &entry.value);
@@ -28,6 +28,7 @@ pub(super) fn model<'a>(raw: &'a Raw, errors: &mut Errors) -> Model<'a> {
         dbs: databases(raw, errors),
         publishes,
         consumes: consumes.into_iter().map(|listed| &listed.message).collect(),
+        crons: crons(single(&raw.crons, errors), errors),
     }
 }
 
@@ -66,16 +67,29 @@ fn each_once<'a>(entry: Option<&'a Entry<Vec<Listed>>>, errors: &mut Errors) -> 
     let mut seen = Vec::new();
     let mut listed = Vec::new();
     for one in &entry.value {
-        let path = one.message.to_token_stream().to_string();
+        let path = written(&one.message);
         if seen.contains(&path) {
-            errors.push(
-                &one.message,
-                format!("`{}` is listed twice in `{}`", path.replace(' ', ""), entry.key),
-            );
+            errors.push(&one.message, format!("`{path}` is listed twice in `{}`", entry.key));
             continue;
         }
         seen.push(path);
         listed.push(one);
     }
     listed
+}
+
+fn crons<'a>(entry: Option<&'a Entry<Vec<Scheduled>>>, errors: &mut Errors) -> Vec<&'a Scheduled> {
+    let all = entry.map(|entry| entry.value.as_slice()).unwrap_or_default();
+    all.iter().filter(|scheduled| is_cron(&scheduled.pattern, errors)).collect()
+}
+
+/// Five fields, or six that start with the second.
+fn is_cron(pattern: &LitStr, errors: &mut Errors) -> bool {
+    let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
+    let Err(error) = parser.parse(&pattern.value()) else { return true };
+    errors.push(
+        pattern,
+        format!("{error}\nhelp: write minute, hour, day, month and weekday, like `\"0 3 * * *\"`"),
+    );
+    false
 }

@@ -38,11 +38,23 @@ fn builder(model: &Model<'_>) -> TokenStream {
     let modules = modules(model);
     // The `..` of the contracts is also a word to the start-up checks.
     let elsewhere = (!model.check).then(|| quote!(.others_run_elsewhere()));
-    let builder = quote!(::fluens::__private::Builder::new() #(.module::<#modules>())* #elsewhere);
+    let intercepts = intercepts(model);
+    let builder =
+        quote!(::fluens::__private::Builder::new() #(.module::<#modules>())* #elsewhere #intercepts);
     match model.setup {
         Some(setup) => quote!(::fluens::__private::setup(#builder, #setup)),
         None => builder,
     }
+}
+
+fn intercepts(model: &Model<'_>) -> TokenStream {
+    let mut calls = TokenStream::new();
+    for module in modules(model) {
+        for function in model.intercepts {
+            calls.extend(quote_spanned!(located(function.span())=> .intercept::<#module>(#function)));
+        }
+    }
+    calls
 }
 
 fn contracts(model: &Model<'_>) -> Option<TokenStream> {

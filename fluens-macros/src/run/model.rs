@@ -1,6 +1,6 @@
 //! What is known about an app once everything is checked: expansion cannot fail.
 
-use syn::{ExprClosure, Path};
+use syn::{Expr, ExprClosure, Path};
 
 pub(super) struct Model<'a> {
     /// No module twice. Empty: `Main`.
@@ -8,6 +8,8 @@ pub(super) struct Model<'a> {
     /// What these modules publish must be consumed by one of them. Not so if `..` says that others run
     /// elsewhere.
     pub(super) check: bool,
+    /// What runs around every consumer of every module, the outermost first.
+    pub(super) intercepts: &'a [Expr],
     pub(super) setup: Option<&'a ExprClosure>,
     pub(super) work: Option<&'a ExprClosure>,
 }

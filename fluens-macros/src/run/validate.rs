@@ -1,10 +1,10 @@
 //! [`Raw`] -> [`Model`]. What is wrong is reported and left out: there is always a `main`, and always a
 //! builder.
 
-use quote::ToTokens;
+use syn::{Expr, Path};
 
 use super::{model::Model, parse::Raw};
-use crate::diagnostics::Errors;
+use crate::{diagnostics::Errors, types::written};
 
 pub(super) fn model<'a>(call: &str, raw: &'a Raw, errors: &mut Errors) -> Model<'a> {
     if let Some(module) = &raw.late {
@@ -23,10 +23,10 @@ pub(super) fn model<'a>(call: &str, raw: &'a Raw, errors: &mut Errors) -> Model<
     for closure in raw.work.iter().skip(1) {
         errors.push(closure.asyncness, format!("`{call}` takes one async closure\nhelp: put both into one"));
     }
-    let modules = modules(raw, errors);
+    let (modules, intercepts) = (modules(raw, errors), intercepts(call, raw, errors));
     // A module that was misread would be missed.
     let check = raw.rest.is_none() && errors.is_empty();
-    Model { modules, check, setup: raw.setup.first(), work: raw.work.first() }
+    Model { modules, check, intercepts, setup: raw.setup.first(), work: raw.work.first() }
 }
 
 /// For `app!`, whose caller starts the app.
@@ -39,17 +39,37 @@ pub(super) fn no_work(raw: &Raw, errors: &mut Errors) {
     }
 }
 
-fn modules<'a>(raw: &'a Raw, errors: &mut Errors) -> Vec<&'a syn::Path> {
+fn modules<'a>(raw: &'a Raw, errors: &mut Errors) -> Vec<&'a Path> {
     let mut seen = Vec::new();
     let mut modules = Vec::new();
     for module in &raw.modules {
-        let path = module.to_token_stream().to_string();
+        let path = written(module);
         if seen.contains(&path) {
-            errors.push(module, format!("module `{}` is given twice", path.replace(' ', "")));
+            errors.push(module, format!("module `{path}` is given twice"));
             continue;
         }
         seen.push(path);
         modules.push(module);
     }
     modules
+}
+
+fn intercepts<'a>(call: &str, raw: &'a Raw, errors: &mut Errors) -> &'a [Expr] {
+    for again in raw.intercepts.iter().skip(1) {
+        errors.push(
+            &again.key,
+            "`intercept` is given twice\nhelp: put both into one list: `intercept: [timing, audit]`",
+        );
+    }
+    let Some(first) = raw.intercepts.first() else { return &[] };
+    if first.late {
+        errors.push(
+            &first.key,
+            format!(
+                "`intercept` stands before the closures\n\
+                 help: write `fluens::{call}(Orders, intercept: [timing], |app| ..)`"
+            ),
+        );
+    }
+    &first.functions
 }

@@ -1,9 +1,9 @@
 //! An app before it starts: modules, states and settings from code.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     marker::PhantomData,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -11,15 +11,20 @@ use fluens_diesel::{Clock, OwnedClock};
 use futures_util::future::BoxFuture;
 
 use super::{
-    App, Fault, Report, SendAsync, Settings, checks,
+    App, Keep, Problem, Report, SendAsync, Settings, checks,
+    interceptors::Interceptors,
     part::{ModulePart, Opened, Part},
     routes::{Settled, crossings},
     running::Running,
 };
 use crate::{
     Error, Result,
-    consumer::States,
+    consumer::{ConsumerDescriptor, Interceptor, Only, States},
+    error::BoxError,
+    message::{Message, Staged},
     module::{Conn, Contract, Module},
+    publish::PublishInterceptor,
+    testing::Witness,
 };
 
 /// An app before it starts; [`app!`](crate::app!) makes one, and `run!` gives it to its closure.
@@ -30,6 +35,9 @@ pub struct Builder<L> {
     code: BTreeMap<String, String>,
     others_run_elsewhere: bool,
     clock: Clock,
+    witness: Option<Witness>,
+    interceptors: Interceptors,
+    publish_interceptors: HashMap<&'static str, Vec<PublishInterceptor>>,
     /// Behind a lock only to be `Sync`: a start may be awaited from any thread.
     preparations: Mutex<Vec<Preparation>>,
     of: PhantomData<fn() -> L>,
@@ -48,6 +56,9 @@ impl Builder<()> {
             code: BTreeMap::new(),
             others_run_elsewhere: false,
             clock: Clock::Database,
+            witness: None,
+            interceptors: Interceptors::default(),
+            publish_interceptors: HashMap::new(),
             preparations: Mutex::default(),
             of: PhantomData,
         }
@@ -65,8 +76,19 @@ impl<L> Builder<L> {
     #[doc(hidden)]
     pub fn module<M: Module>(mut self) -> Builder<(M, L)> {
         self.parts.push(Box::new(ModulePart::<M>::default()));
-        let Builder { parts, states, code, others_run_elsewhere, clock, preparations, of: _ } = self;
-        Builder { parts, states, code, others_run_elsewhere, clock, preparations, of: PhantomData }
+        // Only the list of modules in its type changes.
+        Builder {
+            parts: self.parts,
+            states: self.states,
+            code: self.code,
+            others_run_elsewhere: self.others_run_elsewhere,
+            clock: self.clock,
+            witness: self.witness,
+            interceptors: self.interceptors,
+            publish_interceptors: self.publish_interceptors,
+            preparations: self.preparations,
+            of: PhantomData,
+        }
     }
 
     /// The `..` of `run!` and `app!`: consumers of other modules that are linked in run in another process.
@@ -79,6 +101,42 @@ impl<L> Builder<L> {
     /// Something for consumers to take as [`State`](crate::State): a client, a cache. One per type.
     pub fn state<T: Send + Sync + 'static>(mut self, state: T) -> Self {
         self.states.insert(state);
+        self
+    }
+
+    /// Stands around every run of module `M`'s consumers; the first one given is the outermost. `run!` and `app!` take
+    /// `intercept: [timing]` for all their modules. See [`Interceptor`].
+    pub fn intercept<M: Module>(mut self, interceptor: impl Interceptor<M>) -> Self {
+        self.interceptors.add(interceptor);
+        self
+    }
+
+    /// The same for the consumers of message `T` only.
+    pub fn intercept_message<M: Module, T: Message>(mut self, interceptor: impl Interceptor<M>) -> Self {
+        self.interceptors.add::<M>(Only { message: T::NAME, interceptor });
+        self
+    }
+
+    /// Looks at everything module `M` publishes before it is stored: it may add headers, measure, or refuse, and then the
+    /// publishing fails with [`Error::Refused`]. A plain function, because publishing may be synchronous.
+    ///
+    /// ```
+    /// # use fluens::{Staged, prelude::*, sqlite as db};
+    /// # #[message] struct Ordered { order: i64 }
+    /// # fluens::module! { Orders { db: db::Db, publishes: [external Ordered] } }
+    /// fn stamp(message: &mut Staged) -> Result<(), fluens::BoxError> {
+    ///     message.set_header("build", env!("CARGO_PKG_VERSION"));
+    ///     Ok(())
+    /// }
+    /// # fn f() { let _ = || {
+    /// fluens::app!(Orders, |app| app.intercept_publish::<Orders>(stamp))
+    /// # }; }
+    /// ```
+    pub fn intercept_publish<M: Module>(
+        mut self,
+        interceptor: impl Fn(&mut Staged) -> Result<(), BoxError> + Send + Sync + 'static,
+    ) -> Self {
+        self.publish_interceptors.entry(M::NAME).or_default().push(Arc::new(interceptor));
         self
     }
 
@@ -170,10 +228,63 @@ impl<L> Builder<L> {
         self.set("log", filter)
     }
 
+    /// How large a message may be, payload and headers together; 16 MiB by default. A larger one is refused when it is
+    /// published.
+    pub fn max_payload(self, bytes: u64) -> Self {
+        self.set("max_payload", bytes.to_string())
+    }
+
+    /// How long a message may wait before it goes ahead of higher priorities; 5 minutes by default.
+    pub fn fairness(self, window: Duration) -> Self {
+        self.set("fairness", humantime::format_duration(window).to_string())
+    }
+
+    /// When failed deliveries run again, unless their consumer says otherwise: after 0.1, 0.3, 0.5 and 1 s in memory, then
+    /// after 1, 2, 3 and 5 s by default.
+    pub fn retry(self, memory: &[Duration], stored: &[Duration]) -> Self {
+        let list = |delays: &[Duration]| {
+            delays
+                .iter()
+                .map(|delay| humantime::format_duration(*delay).to_string().replace(' ', ""))
+                .collect::<Vec<_>>()
+                .join(",")
+        };
+        self.set("retry.memory", list(memory)).set("retry.stored", list(stored))
+    }
+
+    /// How often what has ended and is no longer kept is deleted; every 5 minutes by default.
+    pub fn upkeep_every(self, every: Duration) -> Self {
+        self.set("upkeep", humantime::format_duration(every).to_string())
+    }
+
+    /// How long what has ended is kept; zero: not at all.
+    ///
+    /// ```
+    /// # use fluens::{Keep, prelude::*};
+    /// # use std::time::Duration;
+    /// # fn f() { let _ = || {
+    /// fluens::app!(|app| app.keep(Keep::Expired, Duration::from_secs(3600)).keep(Keep::Seen, Duration::ZERO))
+    /// # }; }
+    /// ```
+    pub fn keep(self, what: Keep, time: Duration) -> Self {
+        self.set(format!("retention.{}", what.key()), humantime::format_duration(time).to_string())
+    }
+
     /// A clock that the test owns decides what is due, in the place of the database's.
     #[doc(hidden)]
     pub fn clock(mut self, clock: &OwnedClock) -> Self {
         self.clock = Clock::Owned(clock.clone());
+        self
+    }
+
+    /// For a test: on SQLite in memory, unless code, file or environment name a database.
+    pub(crate) fn in_memory_unless_said(self) -> Self {
+        if self.settings().0.says_a_database() { self } else { self.database("sqlite::memory:") }
+    }
+
+    /// Writes down what happens.
+    pub(crate) fn witness(mut self, witness: &Witness) -> Self {
+        self.witness = Some(witness.clone());
         self
     }
 
@@ -191,18 +302,18 @@ impl<L> Builder<L> {
     /// fluens::app!().verify().unwrap();
     /// ```
     pub fn verify(&self) -> Result<(), Report> {
-        let (settings, faults) = self.settings();
-        Report::check(self.static_faults(&settings, faults))
+        let (settings, problems) = self.settings();
+        Report::check(self.static_problems(&settings, problems))
     }
 
     /// Creates or upgrades the tables, subscribes the consumers, and does nothing else: for a step of its own before a
     /// deploy. What is published after it waits for them.
     pub async fn migrate(self) -> Result<(), Error> {
-        let (mut settings, faults) = self.settings();
-        let mut faults = self.static_faults(&settings, faults);
+        let (mut settings, problems) = self.settings();
+        let mut problems = self.static_problems(&settings, problems);
         settings.migrate = true;
-        let opened = self.open(&settings, &mut faults).await;
-        Report::check(faults).map_err(Error::Start)?;
+        let opened = self.open(&settings, &mut problems).await;
+        Report::check(problems).map_err(Error::Start)?;
         for part in &self.parts {
             part.subscribe(&opened).await?;
         }
@@ -221,76 +332,87 @@ impl<L> Builder<L> {
 
     /// Starts: checks, connects, migrates, subscribes and consumes. All that is wrong is told at once.
     pub async fn start(self) -> Result<App<L>, Error> {
-        let (settings, faults) = self.settings();
-        let mut faults = self.static_faults(&settings, faults);
-        let opened = self.open(&settings, &mut faults).await;
-        Report::check(faults).map_err(Error::Start)?;
+        let (settings, problems) = self.settings();
+        let mut problems = self.static_problems(&settings, problems);
+        let opened = self.open(&settings, &mut problems).await;
+        Report::check(problems).map_err(Error::Start)?;
         for prepare in self.preparations.into_inner().unwrap_or_else(PoisonError::into_inner) {
             prepare(&opened).await?;
         }
-        let mut running = Running::new(settings, self.states);
+        let mut running = Running::new(settings, self.states, self.interceptors);
         for part in &self.parts {
             part.start(&opened, &mut running).await?;
         }
         Ok(App::new(opened, running))
     }
 
-    pub(super) fn settings(&self) -> (Settings, Vec<Fault>) {
-        let (mut settings, faults) = Settings::load(&self.code);
+    pub(super) fn settings(&self) -> (Settings, Vec<Problem>) {
+        let (mut settings, problems) = Settings::load(&self.code);
         settings.clock = self.clock.clone();
-        (settings, faults)
+        settings.witness = self.witness.clone();
+        (settings, problems)
     }
 
     fn contracts(&self) -> Vec<Contract> {
         self.parts.iter().map(|part| part.contract()).collect()
     }
 
-    fn static_faults(&self, settings: &Settings, mut faults: Vec<Fault>) -> Vec<Fault> {
+    fn static_problems(&self, settings: &Settings, mut problems: Vec<Problem>) -> Vec<Problem> {
         let contracts = self.contracts();
         for module in settings.modules().filter(|name| contracts.iter().all(|c| c.module != *name)) {
             let known = contracts.iter().map(|c| c.module).collect::<Vec<_>>().join(", ");
             let what = format!("setting `module.{module}` is for a module that is not run");
             if !self.others_run_elsewhere {
-                faults.push(Fault::new(what, format!("the modules are {known}")));
+                problems.push(Problem::new(what, format!("the modules are {known}")));
             }
         }
-        faults.extend(checks::faults(&contracts, self.others_run_elsewhere, &self.states));
-        faults.extend(self.crossings(settings));
-        faults
+        let consumers = ConsumerDescriptor::all();
+        for consumer in settings.consumers() {
+            let known = |known: &&ConsumerDescriptor| known.name() == consumer;
+            if !consumers.iter().any(|descriptor| known(descriptor)) {
+                let what = format!("setting `consumer.{consumer}` is for a consumer that is not there");
+                let names = consumers.iter().map(|consumer| consumer.name()).collect::<Vec<_>>().join(", ");
+                problems.push(Problem::new(what, format!("the consumers are {names}")));
+            }
+        }
+        problems.extend(checks::problems(&contracts, self.others_run_elsewhere, &self.states));
+        problems.extend(self.crossings(settings));
+        problems
     }
 
     /// Messages that would have to travel between databases, which nobody does yet: they would never arrive.
-    fn crossings(&self, settings: &Settings) -> Vec<Fault> {
+    fn crossings(&self, settings: &Settings) -> Vec<Problem> {
         let urls: Vec<_> = self.parts.iter().map(|part| part.database(settings)).collect();
         let number = |url| urls.iter().position(|other| other == url).unwrap_or_default();
         let settled: Vec<Settled> = (self.parts.iter().zip(&urls))
             .map(|(part, url)| Settled { contract: part.contract(), database: number(url) })
             .collect();
-        let fault = |crossing: super::routes::Crossing| {
+        let problem = |crossing: super::routes::Crossing| {
             let super::routes::Crossing { message, from, to } = crossing;
             let what = format!(
                 "`{message}` is published by `{from}` and consumed by `{to}`, which is on another database"
             );
-            Fault::new(
+            Problem::new(
                 what,
                 "put both modules on one database: messages are not carried between databases yet",
             )
         };
-        crossings(&settled).into_iter().map(fault).collect()
+        crossings(&settled).into_iter().map(problem).collect()
     }
 
-    /// Opens the databases. With a fault known already, nothing is opened or changed, only looked at: a start that is
+    /// Opens the databases. With a problem known already, nothing is opened or changed, only looked at: a start that is
     /// refused must not leave tables behind.
-    async fn open(&self, settings: &Settings, faults: &mut Vec<Fault>) -> Opened {
+    async fn open(&self, settings: &Settings, problems: &mut Vec<Problem>) -> Opened {
         let mut opened = Opened::default();
-        let refused = !faults.is_empty();
+        opened.publish_interceptors.clone_from(&self.publish_interceptors);
+        let refused = !problems.is_empty();
         for part in &self.parts {
             let result =
                 if refused { part.probe(settings).await } else { part.open(settings, &mut opened).await };
-            if let Err(fault) = result
-                && !faults.contains(&fault)
+            if let Err(problem) = result
+                && !problems.contains(&problem)
             {
-                faults.push(fault);
+                problems.push(problem);
             }
         }
         opened

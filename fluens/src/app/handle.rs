@@ -1,9 +1,10 @@
 //! A module inside a running app: transactions and publishing from anywhere.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use chrono::{DateTime, Utc};
 use diesel_async::TransactionManager;
-use fluens_diesel::{Appended, Connect, append_async};
+use fluens_diesel::{Appended, Connect, Id, Schedule as _, Ts, append_async};
 use futures_util::future::BoxFuture;
 
 use super::{
@@ -12,9 +13,11 @@ use super::{
 };
 use crate::{
     Error, Receipt,
-    message::{Origin, Publishable, Staged},
+    message::{Origin, Publishable, Staged, micros},
     module::{Conn, Module, PublishedBy},
-    publish::{receipt, tell_unheard},
+    publish::{Rules, receipt, tell_unheard},
+    settle::{DeadLetters, Expired},
+    testing::{Event, events_of},
 };
 
 /// A module inside a running app, from [`Orders::of(&app)`](Module::of). Cheap to clone: put it into the state of
@@ -35,12 +38,13 @@ use crate::{
 /// }
 /// ```
 pub struct Handle<M: Module> {
-    pub(super) db: Arc<Database<M::Db>>,
+    pub(crate) db: Arc<Database<M::Db>>,
+    pub(super) rules: Arc<Rules>,
 }
 
 impl<M: Module> Clone for Handle<M> {
     fn clone(&self) -> Self {
-        Handle { db: self.db.clone() }
+        Handle { db: self.db.clone(), rules: self.rules.clone() }
     }
 }
 
@@ -117,6 +121,64 @@ impl<M: Module> Handle<M> {
         })
     }
 
+    /// What this module's consumers gave up.
+    pub fn dead_letters(&self) -> DeadLetters<M> {
+        DeadLetters { db: self.db.clone() }
+    }
+
+    /// What this module's consumers did not get to in time.
+    pub fn expired(&self) -> Expired<M> {
+        Expired { db: self.db.clone() }
+    }
+
+    /// Takes a message back, from every consumer that has not started it. A run that is under way does not count: it
+    /// will not be committed. Returns for how many; zero: all have consumed it or failed at it, or it never was.
+    ///
+    /// ```no_run
+    /// # use fluens::{Handle, message, prelude::*, sqlite as db};
+    /// # use std::time::Duration;
+    /// # #[message] struct Remind { text: String }
+    /// # fluens::module! { Notes { db: db::Db, publishes: [external Remind] } }
+    /// # async fn f(notes: Handle<Notes>) -> Result<(), fluens::Error> {
+    /// let remind = Remind { text: "stand up".into() };
+    /// let receipt = notes.publish(message(&remind).after(Duration::from_secs(3600))).await?;
+    /// notes.cancel(receipt.id).await?;
+    /// # Ok(()) }
+    /// ```
+    pub async fn cancel(&self, message: impl Into<Id>) -> Result<usize, Error> {
+        let mut conn = self.db.writer().await?;
+        let consumers = M::Db::cancel(&mut conn, &self.db.tables, message.into()).await?;
+        drop(conn);
+        Ok(self.tell(&consumers))
+    }
+
+    /// Puts a message off, or forward, for every consumer that has not started it: to `time`. Its time to live counts
+    /// from then. Returns for how many, as [`cancel`](Handle::cancel) does.
+    pub async fn reschedule_at(&self, message: impl Into<Id>, time: DateTime<Utc>) -> Result<usize, Error> {
+        self.reschedule(message.into(), Some(Ts(time)), None).await
+    }
+
+    /// The same: until `delay` has passed, by the database's clock.
+    pub async fn reschedule_after(&self, message: impl Into<Id>, delay: Duration) -> Result<usize, Error> {
+        self.reschedule(message.into(), None, Some(micros(delay))).await
+    }
+
+    async fn reschedule(&self, message: Id, time: Option<Ts>, delay: Option<i64>) -> Result<usize, Error> {
+        let mut conn = self.db.writer().await?;
+        let consumers = M::Db::reschedule(&mut conn, &self.db.tables, message, time, delay).await?;
+        drop(conn);
+        Ok(self.tell(&consumers))
+    }
+
+    /// What waited behind it may go on, and what is scheduled has changed.
+    fn tell(&self, consumers: &[i32]) -> usize {
+        for signal in consumers.iter().filter_map(|consumer| self.db.wakes.get(*consumer)) {
+            signal.look_at_everything();
+        }
+        self.db.ended();
+        consumers.len()
+    }
+
     /// A connection of the module's database, outside any transaction. On SQLite it is the only writer: give it back
     /// soon, for everybody else waits.
     pub async fn connection(&self) -> Result<<M::Db as Connect>::Guard, Error> {
@@ -132,11 +194,12 @@ impl<M: Module> Handle<M> {
     /// Stores what was staged, commits and wakes. The flush stands just before the COMMIT: the locks of the keys are
     /// held for no longer than needed.
     async fn commit(&self, mut tx: Tx<M>) -> Result<Appended, Error> {
-        match self.flush(&mut tx).await {
-            Ok(appended) => {
+        let staged = std::mem::take(&mut tx.staged);
+        match self.store(tx.conn(), staged).await {
+            Ok((appended, events)) => {
                 Manager::<M>::commit_transaction(tx.conn()).await?;
                 drop(tx);
-                self.db.wakes.wake_all(&appended);
+                self.db.told(&appended, events);
                 Ok(appended)
             }
             Err(error) => {
@@ -146,23 +209,15 @@ impl<M: Module> Handle<M> {
         }
     }
 
-    async fn flush(&self, tx: &mut Tx<M>) -> Result<Appended, Error> {
-        if tx.staged.is_empty() {
-            return Ok(Appended::default());
-        }
-        let staged = std::mem::take(&mut tx.staged);
-        self.store(tx.conn(), staged).await
-    }
-
     async fn append(&self, staged: Vec<Staged>) -> Result<Appended, Error> {
         // One statement is a transaction by itself.
         if let [one] = &staged[..]
             && one.is_one_statement()
         {
             let mut conn = self.db.writer().await?;
-            let appended = self.store(&mut conn, staged).await?;
+            let (appended, events) = self.store(&mut conn, staged).await?;
             drop(conn);
-            self.db.wakes.wake_all(&appended);
+            self.db.told(&appended, events);
             return Ok(appended);
         }
         let mut tx = self.begin().await?;
@@ -170,12 +225,16 @@ impl<M: Module> Handle<M> {
         self.commit(tx).await
     }
 
-    async fn store(&self, conn: &mut Conn<M>, staged: Vec<Staged>) -> Result<Appended, Error> {
+    async fn store(&self, conn: &mut Conn<M>, staged: Vec<Staged>) -> Result<(Appended, Vec<Event>), Error> {
+        if staged.is_empty() {
+            return Ok((Appended::default(), Vec::new()));
+        }
         let names: Vec<_> = staged.iter().map(Staged::name).collect();
-        let origin = Origin { module: M::NAME, cause: None };
-        let rows = staged.into_iter().map(|staged| staged.into_row(origin)).collect::<Result<_, _>>()?;
+        let origin = Origin { module: M::NAME, cause: None, rules: &self.rules };
+        let rows = staged.into_iter().map(|staged| staged.into_row(origin)).collect::<Result<Vec<_>, _>>()?;
+        let events = if self.db.witness.is_some() { events_of(&rows) } else { Vec::new() };
         let appended = append_async(conn, &self.db.tables, rows).await?;
         tell_unheard(names.into_iter(), &appended);
-        Ok(appended)
+        Ok((appended, events))
     }
 }

@@ -3,7 +3,7 @@
 use std::{io::IsTerminal, process::ExitCode};
 
 use super::{App, Builder};
-use crate::{Failure, Result};
+use crate::{Failure, Result, evolution};
 
 /// Runs until SIGINT or SIGTERM.
 #[doc(hidden)]
@@ -52,6 +52,9 @@ fn main_of<L>(build: impl FnOnce() -> Builder<L>, work: impl AsyncFnOnce(&App<L>
             }
             // A slip must not start the program where its tables were to be made.
             ["migrate", ..] => Err("usage: migrate [--print]".into()),
+            ["schema", "check"] => schema_check(),
+            ["schema", "accept"] => schema_accept(),
+            ["schema", ..] => Err("usage: schema check | schema accept".into()),
             _ => run(builder, work).await,
         }
     });
@@ -61,6 +64,28 @@ fn main_of<L>(build: impl FnOnce() -> Builder<L>, work: impl AsyncFnOnce(&App<L>
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => complain(&failure.to_string()),
     }
+}
+
+/// A good change that is not recorded yet is no error: it may still change until it is merged.
+fn schema_check() -> Result {
+    let unrecorded = evolution::check(evolution::FILE)?;
+    if unrecorded.is_empty() {
+        println!("{} is up to date", evolution::FILE);
+    } else {
+        println!("no message breaks; run `schema accept` to record {}:", changes(&unrecorded));
+    }
+    Ok(())
+}
+
+fn schema_accept() -> Result {
+    let recorded = evolution::accept(evolution::FILE)?;
+    println!("{} has recorded {}", evolution::FILE, changes(&recorded));
+    Ok(())
+}
+
+fn changes(all: &[String]) -> String {
+    let count = if all.len() == 1 { "1 change".to_owned() } else { format!("{} changes", all.len()) };
+    all.iter().fold(count, |text, change| text + "\n  " + change)
 }
 
 async fn run<L>(builder: Builder<L>, work: impl AsyncFnOnce(&App<L>) -> Result) -> Result {

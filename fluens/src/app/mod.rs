@@ -2,8 +2,10 @@
 
 mod builder;
 mod checks;
+mod cron;
 mod database;
 mod handle;
+mod interceptors;
 mod main_loop;
 mod part;
 mod report;
@@ -13,14 +15,18 @@ mod runs;
 mod send_async;
 mod settings;
 mod transaction;
+mod upkeep;
 
 pub use builder::{Builder, setup};
+pub use cron::Cron;
 pub(crate) use database::Database;
 pub use handle::Handle;
 pub use main_loop::{serve, work};
-pub use report::{Fault, Report};
+pub use report::{Problem, Report};
 pub use running::App;
+pub(crate) use runs::Here;
 pub use runs::Runs;
 pub use send_async::SendAsync;
+pub use settings::Keep;
 pub(crate) use settings::Settings;
 pub use transaction::Tx;

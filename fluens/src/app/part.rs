@@ -8,17 +8,24 @@ use std::{
 };
 
 use fluens_diesel::{
-    Connect, DatabaseSettings, OpenError, Registration, Registry, SCHEMA_VERSION, Schema, Tables,
+    Connect, DatabaseSettings, OpenError, Registration, Registry, SCHEMA_VERSION, Schema, Swept, Tables,
 };
 use futures_util::future::BoxFuture;
+use tokio::sync::Notify;
 
-use super::{Database, Fault, Handle, Settings, running::Running};
+use super::{
+    Database, Handle, Problem, Settings,
+    cron::Firing,
+    running::Running,
+    upkeep::{Upkeep, sweep},
+};
 use crate::{
     Error,
+    clock::Clock,
     consumer::{ConsumerDescriptor, TypedConsumer},
-    inbox::{Dispatcher, Inbox, Limits, Poller, Signal},
+    inbox::{Consumer, Dispatcher, Inbox, Limits, Poller, Signal, Wakes},
     module::{Contract, Module},
-    publish::remember_tables,
+    publish::{PublishInterceptor, Rules, remember_rules},
 };
 
 /// One module of an app, without its type.
@@ -28,10 +35,13 @@ pub(super) trait Part: Send + Sync {
     fn database(&self, settings: &Settings) -> (&'static str, Option<DatabaseSettings>);
     fn migrations(&self, settings: &Settings) -> String;
     /// Whether the database could be opened; changes nothing.
-    fn probe<'a>(&'a self, settings: &'a Settings) -> BoxFuture<'a, Result<(), Fault>>;
+    fn probe<'a>(&'a self, settings: &'a Settings) -> BoxFuture<'a, Result<(), Problem>>;
     /// Opens the database, or finds it open already, and makes sure of its tables.
-    fn open<'a>(&'a self, settings: &'a Settings, opened: &'a mut Opened)
-    -> BoxFuture<'a, Result<(), Fault>>;
+    fn open<'a>(
+        &'a self,
+        settings: &'a Settings,
+        opened: &'a mut Opened,
+    ) -> BoxFuture<'a, Result<(), Problem>>;
     /// Subscribes the module's consumers, so that what is published from now on waits for them.
     fn subscribe<'a>(&'a self, opened: &'a Opened) -> BoxFuture<'a, Result<(), Error>>;
     /// Subscribes the module's consumers and starts them.
@@ -45,7 +55,13 @@ type Anything = Arc<dyn Any + Send + Sync>;
 pub(super) struct Opened {
     databases: HashMap<(TypeId, DatabaseSettings), Anything>,
     handles: HashMap<TypeId, Anything>,
+    /// By module.
+    pub(super) publish_interceptors: HashMap<&'static str, Vec<PublishInterceptor>>,
+    /// The upkeep of each database.
+    pub(super) sweeps: Vec<Sweep>,
 }
+
+pub(super) type Sweep = Box<dyn Fn() -> BoxFuture<'static, Result<Swept, Error>> + Send + Sync>;
 
 impl Opened {
     /// The handle of a module that was opened.
@@ -72,25 +88,33 @@ impl<M: Module> ModulePart<M> {
         settings.schema_of(M::NAME).filter(|_| M::Db::HAS_SCHEMAS)
     }
 
-    fn no_database() -> Fault {
+    fn no_database() -> Problem {
         let what = format!("module `{}` has no database", M::NAME);
         let help =
             "set `FLUENS_DATABASE=postgres://user:password@host/name`, or `database = \"..\"` in fluens.toml";
-        Fault::new(what, help)
+        Problem::new(what, help)
     }
 
-    async fn open_database(settings: &DatabaseSettings, all: &Settings) -> Result<Database<M::Db>, Fault> {
-        let pool = M::Db::open(settings).await.map_err(|error| fault_of_opening(M::NAME, &error))?;
+    async fn open_database(settings: &DatabaseSettings, all: &Settings) -> Result<Database<M::Db>, Problem> {
+        let pool = M::Db::open(settings).await.map_err(|error| problem_of_opening(M::NAME, &error))?;
         let tables = Self::tables(all);
-        let db = Database { pool, tables, wakes: crate::inbox::Wakes::default(), settings: settings.clone() };
+        let db = Database {
+            pool,
+            tables,
+            wakes: Wakes::default(),
+            settings: settings.clone(),
+            retention: all.retention,
+            sweep: Notify::new(),
+            witness: all.witness.clone(),
+        };
         Self::make_sure_of_tables(&db, all.migrate).await?;
         Ok(db)
     }
 
-    async fn make_sure_of_tables(db: &Database<M::Db>, migrate: bool) -> Result<(), Fault> {
+    async fn make_sure_of_tables(db: &Database<M::Db>, migrate: bool) -> Result<(), Problem> {
         let unusable = |error: Error| {
             let what = format!("the tables of module `{}` cannot be prepared: {error}", M::NAME);
-            Fault::new(
+            Problem::new(
                 what,
                 "the user of the database must own the schema, or somebody who does runs `migrate` first",
             )
@@ -106,7 +130,7 @@ impl<M: Module> ModulePart<M> {
                 present.version,
                 present.min_compatible
             );
-            return Err(Fault::new(what, "deploy a newer build of this program"));
+            return Err(Problem::new(what, "deploy a newer build of this program"));
         }
         if present.is_some_and(|present| present.version >= SCHEMA_VERSION) {
             return Ok(());
@@ -118,7 +142,7 @@ impl<M: Module> ModulePart<M> {
                 "the tables of module `{}` are {found}; this program needs version {SCHEMA_VERSION}",
                 M::NAME
             );
-            return Err(Fault::new(
+            return Err(Problem::new(
                 what,
                 "run the program with the argument `migrate`, call `app.migrate()`, or let `migrate = true`",
             ));
@@ -145,27 +169,55 @@ impl<M: Module> ModulePart<M> {
         Ok(registered.collect())
     }
 
-    async fn start_consumers(db: &Arc<Database<M::Db>>, running: &mut Running) -> Result<(), Error> {
-        for Registered { descriptor, typed, id: consumer, messages } in Self::register(db).await? {
-            let signal = Signal::new(running.activity.clone());
-            db.wakes.add(consumer, signal.clone());
-            let limits = Limits { batch: running.settings.batch, bytes: running.settings.memory };
-            let name = Arc::from(descriptor.name());
-            let states = running.states.clone();
-            let inbox = Inbox::new(name, typed, db.clone(), states, descriptor.options, limits, signal);
+    async fn start_consumers(handle: &Handle<M>, running: &mut Running) -> Result<(), Error> {
+        for registered in Self::register(&handle.db).await? {
+            let signal = Signal::new(&running.activity, Clock::of(&running.settings.clock));
+            handle.db.wakes.add(registered.id, signal.clone());
+            let Registered { descriptor, messages, .. } = &registered;
             let dispatcher = Dispatcher {
-                inbox: Arc::new(inbox),
-                consumer,
-                messages,
+                messages: messages.clone(),
                 version: i32::try_from(descriptor.message_version).unwrap_or(i32::MAX),
                 max_lanes: u32::from(descriptor.lanes()),
                 stop: running.stop.subscribe(),
                 first_slot: 0,
+                fetches: 0,
                 skipped: false,
+                inbox: Arc::new(Inbox::new(Self::consumer(handle, running, &registered), signal)),
             };
             running.tasks.spawn(dispatcher.run());
         }
         Ok(())
+    }
+
+    fn consumer(handle: &Handle<M>, running: &Running, registered: &Registered<M>) -> Consumer<M> {
+        let (descriptor, settings) = (registered.descriptor, &running.settings);
+        let name = descriptor.name();
+        Consumer {
+            id: registered.id,
+            message: Arc::from(descriptor.message),
+            is_fault: descriptor.is_fault,
+            call: registered.typed.call,
+            interceptors: running.interceptors.of::<M>(),
+            db: handle.db.clone(),
+            rules: handle.rules.clone(),
+            states: running.states.clone(),
+            options: descriptor.options,
+            policy: settings.policy(&name, descriptor.options.retry),
+            limits: Limits { batch: settings.batch, bytes: settings.memory, fairness: settings.fairness },
+            node: running.node.clone(),
+            name: Arc::from(name),
+        }
+    }
+
+    /// What the module publishes again and again.
+    fn start_crons(handle: &Handle<M>, running: &mut Running) {
+        for cron in M::crons() {
+            let (clock, presence) = (Clock::of(&running.settings.clock), running.activity.presence());
+            match Firing::new(handle.clone(), cron, clock, presence, running.stop.subscribe()) {
+                Ok(firing) => drop(running.tasks.spawn(firing.run())),
+                Err(error) => tracing::error!(module = M::NAME, %error, "a cron expression cannot be read"),
+            }
+        }
     }
 }
 
@@ -200,11 +252,11 @@ impl<M: Module> Part for ModulePart<M> {
         M::Db::migrations(&Self::tables(settings)).into_iter().map(script).collect()
     }
 
-    fn probe<'a>(&'a self, settings: &'a Settings) -> BoxFuture<'a, Result<(), Fault>> {
+    fn probe<'a>(&'a self, settings: &'a Settings) -> BoxFuture<'a, Result<(), Problem>> {
         Box::pin(async move {
             let (_, database) = self.database(settings);
             let database = database.ok_or_else(Self::no_database)?;
-            M::Db::probe(&database).await.map_err(|error| fault_of_opening(M::NAME, &error))
+            M::Db::probe(&database).await.map_err(|error| problem_of_opening(M::NAME, &error))
         })
     }
 
@@ -212,7 +264,7 @@ impl<M: Module> Part for ModulePart<M> {
         &'a self,
         settings: &'a Settings,
         opened: &'a mut Opened,
-    ) -> BoxFuture<'a, Result<(), Fault>> {
+    ) -> BoxFuture<'a, Result<(), Problem>> {
         Box::pin(async move {
             let (kind, database) = self.database(settings);
             let database = database.ok_or_else(Self::no_database)?;
@@ -224,20 +276,30 @@ impl<M: Module> Part for ModulePart<M> {
             } else {
                 let db = Arc::new(Self::open_database(&database, settings).await?);
                 opened.databases.insert(key, db.clone());
+                let swept = db.clone();
+                opened.sweeps.push(Box::new(move || {
+                    let db = swept.clone();
+                    Box::pin(async move { sweep(&db).await })
+                }));
                 db
             };
             let url = fluens_diesel::redacted(&db.settings.url);
             tracing::info!(module = M::NAME, database = kind, url, "opened");
-            remember_tables(M::NAME, &db.tables);
-            opened.handles.insert(TypeId::of::<M>(), Arc::new(Handle::<M> { db }));
+            let rules = Arc::new(Rules {
+                tables: db.tables.clone(),
+                max_payload: settings.max_payload,
+                interceptors: opened.publish_interceptors.get(M::NAME).cloned().unwrap_or_default(),
+            });
+            remember_rules(M::NAME, &rules);
+            opened.handles.insert(TypeId::of::<M>(), Arc::new(Handle::<M> { db, rules }));
             Ok(())
         })
     }
 
     fn subscribe<'a>(&'a self, opened: &'a Opened) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            if let Some(Handle { db }) = opened.handle::<M>() {
-                Self::register(&db).await?;
+            if let Some(handle) = opened.handle::<M>() {
+                Self::register(&handle.db).await?;
             }
             Ok(())
         })
@@ -245,12 +307,21 @@ impl<M: Module> Part for ModulePart<M> {
 
     fn start<'a>(&'a self, opened: &'a Opened, running: &'a mut Running) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            let Some(Handle { db }) = opened.handle::<M>() else { return Ok(()) };
-            Self::start_consumers(&db, running).await?;
-            // One poller per database, whichever of its modules comes first.
+            let Some(handle) = opened.handle::<M>() else { return Ok(()) };
+            Self::start_consumers(&handle, running).await?;
+            Self::start_crons(&handle, running);
+            let db = handle.db;
+            // One poller and one upkeep per database, whichever of its modules comes first.
             if running.polled.insert((TypeId::of::<M::Db>(), db.settings.clone())) {
-                let (every, activity) = (running.settings.poll, running.activity.clone());
-                let poller = Poller::new(db, every, activity, running.stop.subscribe());
+                let (stop, settings) = (running.stop.subscribe(), &running.settings);
+                let upkeep = Upkeep {
+                    db: db.clone(),
+                    every: settings.upkeep,
+                    clock: Clock::of(&settings.clock),
+                    stop: stop.clone(),
+                };
+                let poller = Poller::new(db, settings.poll, &running.activity, stop);
+                running.tasks.spawn(upkeep.run());
                 running.tasks.spawn(poller.run());
             }
             Ok(())
@@ -261,12 +332,11 @@ impl<M: Module> Part for ModulePart<M> {
 fn registration(descriptor: &ConsumerDescriptor) -> Registration {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let names = [vec![descriptor.name()], owned(descriptor.identity.aliases)].concat();
-    let messages = [owned(&[descriptor.message]), owned(descriptor.message_aliases)].concat();
-    Registration { module: descriptor.module.to_owned(), names, messages }
+    Registration { module: descriptor.module.to_owned(), names, messages: descriptor.subscriptions() }
 }
 
-fn fault_of_opening(module: &str, error: &OpenError) -> Fault {
+fn problem_of_opening(module: &str, error: &OpenError) -> Problem {
     let text = error.to_string();
     let (what, help) = text.split_once("\nhelp: ").unwrap_or((&text, "check the setting `database`"));
-    Fault::new(format!("the database of module `{module}`: {what}"), help)
+    Problem::new(format!("the database of module `{module}`: {what}"), help)
 }

@@ -7,11 +7,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use fluens_diesel::DatabaseSettings;
+use fluens_diesel::{DatabaseSettings, Swept};
 use futures_util::future::BoxFuture;
 use tokio::{sync::watch, task::JoinSet};
 
-use super::{Handle, Runs, Settings, part::Opened, runs::Here};
+use super::{Handle, Runs, Settings, interceptors::Interceptors, part::Opened, runs::Here};
 use crate::{
     Error, Receipt,
     consumer::States,
@@ -28,13 +28,19 @@ pub(super) struct Running {
     pub(super) stop: watch::Sender<bool>,
     pub(super) tasks: JoinSet<()>,
     pub(super) polled: HashSet<(TypeId, DatabaseSettings)>,
+    pub(super) interceptors: Interceptors,
+    /// What this process is called in what it writes down.
+    pub(super) node: Arc<str>,
 }
 
 impl Running {
-    pub(super) fn new(settings: Settings, states: States) -> Self {
+    pub(super) fn new(settings: Settings, states: States, interceptors: Interceptors) -> Self {
+        let host = gethostname::gethostname();
         Running {
             settings,
             states: Arc::new(states),
+            interceptors,
+            node: format!("{}:{}", host.display(), std::process::id()).into(),
             activity: Activity::default(),
             stop: watch::Sender::new(false),
             tasks: JoinSet::new(),
@@ -69,6 +75,7 @@ impl Running {
 pub struct App<L> {
     opened: Opened,
     settings: Settings,
+    states: Arc<States>,
     activity: Activity,
     stop: watch::Sender<bool>,
     tasks: Mutex<JoinSet<()>>,
@@ -77,8 +84,8 @@ pub struct App<L> {
 
 impl<L> App<L> {
     pub(super) fn new(opened: Opened, running: Running) -> Self {
-        let Running { settings, activity, stop, tasks, .. } = running;
-        App { opened, settings, activity, stop, tasks: Mutex::new(tasks), of: PhantomData }
+        let Running { settings, states, activity, stop, tasks, .. } = running;
+        App { opened, settings, states, activity, stop, tasks: Mutex::new(tasks), of: PhantomData }
     }
 
     /// The handle of a module this app runs; [`Orders::of(&app)`](Module::of) reads better.
@@ -94,6 +101,24 @@ impl<L> App<L> {
     /// what other processes publish, it learns of by polling only.
     pub async fn settled(&self) {
         self.activity.quiet().await;
+    }
+
+    /// Deletes what has ended and is no longer kept, on every database of this app. It also runs by itself, as often as
+    /// the setting `upkeep` says; this is for those who want to choose the hour. Returns what was deleted.
+    pub async fn upkeep(&self) -> Result<Swept, Error> {
+        let mut total = Swept::default();
+        for sweep in &self.opened.sweeps {
+            total += sweep().await?;
+        }
+        Ok(total)
+    }
+
+    pub(crate) fn states(&self) -> Arc<States> {
+        self.states.clone()
+    }
+
+    pub(crate) fn activity(&self) -> &Activity {
+        &self.activity
     }
 
     /// Resolves when the process is asked to stop, by SIGINT or SIGTERM: for a `run!` closure that stays until then.

@@ -1,5 +1,5 @@
 //! Configuration: code, then `fluens.toml`, then the environment, in rising precedence. Every value is checked by
-//! itself, so that all faults are found at once.
+//! itself, so that all problems are found at once.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -7,10 +7,41 @@ use std::{
 };
 
 use config::{Config, Environment, File, Value, ValueKind};
-use fluens_diesel::Clock;
+use fluens_diesel::{Clock, Retention};
 
-use super::Fault;
-use crate::message::is_plain;
+use super::Problem;
+use crate::{
+    message::is_plain,
+    settle::{Policy, Retry},
+    testing::Witness,
+};
+
+/// What has ended and may be kept for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Keep {
+    /// Consumed messages, as a history; not kept by default.
+    Processed,
+    /// Expired, cancelled and superseded messages; 7 days by default.
+    Expired,
+    /// Replayed and discarded dead letters; 30 days by default.
+    DeadLetters,
+    /// Ids given by callers: for so long a second publishing is noticed; 7 days by default.
+    Seen,
+}
+
+impl Keep {
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Keep::Processed => "processed",
+            Keep::Expired => "expired",
+            Keep::DeadLetters => "dead_letters",
+            Keep::Seen => "seen",
+        }
+    }
+}
+
+const WEEK: Duration = Duration::from_hours(7 * 24);
 
 /// All settings, with their defaults.
 #[derive(Debug, Clone)]
@@ -27,9 +58,33 @@ pub(crate) struct Settings {
     pub(crate) drain: Duration,
     pub(crate) migrate: bool,
     pub(crate) log: String,
+    /// Bytes of payload and envelope of one message.
+    pub(crate) max_payload: usize,
+    /// What waited longer goes before higher priorities.
+    pub(crate) fairness: Duration,
+    /// How often what has ended is looked at.
+    pub(crate) upkeep: Duration,
+    pub(crate) retention: Retention,
+    /// When failed deliveries run again, unless their consumer says otherwise.
+    retry: RetrySettings,
+    consumers: BTreeMap<String, ConsumerSettings>,
     /// Whose clock decides; set by tests only.
     pub(crate) clock: Clock,
+    /// Who writes down what happens; set by tests only.
+    pub(crate) witness: Option<Witness>,
     modules: BTreeMap<String, ModuleSettings>,
+}
+
+/// A retry schedule, as far as it is configured.
+#[derive(Debug, Clone, Default)]
+struct RetrySettings {
+    memory: Option<Vec<Duration>>,
+    stored: Option<Vec<Duration>>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct ConsumerSettings {
+    retry: RetrySettings,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -51,14 +106,26 @@ impl Default for Settings {
             drain: Duration::from_secs(30),
             migrate: true,
             log: "info".to_owned(),
+            max_payload: 16 << 20,
+            fairness: Duration::from_mins(5),
+            upkeep: Duration::from_mins(5),
+            retention: Retention {
+                processed: Duration::ZERO,
+                expired: WEEK,
+                dead_letters: Duration::from_hours(30 * 24),
+                seen: WEEK,
+            },
+            retry: RetrySettings::default(),
+            consumers: BTreeMap::new(),
             clock: Clock::Database,
+            witness: None,
             modules: BTreeMap::new(),
         }
     }
 }
 
 /// The keys at the top, and those of a module.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 16] = [
     "database",
     "schema",
     "connections",
@@ -69,12 +136,21 @@ const KEYS: [&str; 10] = [
     "drain",
     "migrate",
     "log",
+    "max_payload",
+    "fairness",
+    "upkeep",
+    "retention",
+    "retry",
+    "consumer",
 ];
 const MODULE_KEYS: [&str; 2] = ["database", "schema"];
+const CONSUMER_KEYS: [&str; 1] = ["retry"];
+const RETRY_KEYS: [&str; 2] = ["memory", "stored"];
+const RETENTION_KEYS: [&str; 4] = ["processed", "expired", "dead_letters", "seen"];
 
 impl Settings {
     /// What code, file and environment say, with everything that is wrong about it.
-    pub(crate) fn load(code: &BTreeMap<String, String>) -> (Self, Vec<Fault>) {
+    pub(crate) fn load(code: &BTreeMap<String, String>) -> (Self, Vec<Problem>) {
         Self::layered(code, File::with_name("fluens.toml").required(false), None)
     }
 
@@ -87,7 +163,7 @@ impl Settings {
         code: &BTreeMap<String, String>,
         file: F,
         environment: Option<HashMap<String, String>>,
-    ) -> (Self, Vec<Fault>) {
+    ) -> (Self, Vec<Problem>) {
         let environment =
             Environment::with_prefix("FLUENS").prefix_separator("_").separator("__").source(environment);
         let mut builder = Config::builder();
@@ -95,8 +171,8 @@ impl Settings {
             builder = match builder.clone().set_default(key.as_str(), value.as_str()) {
                 Ok(next) => next,
                 Err(error) => {
-                    let fault = Fault::new(format!("setting `{key}`: {error}"), "use a plain name");
-                    return (Settings::default(), vec![fault]);
+                    let problem = Problem::new(format!("setting `{key}`: {error}"), "use a plain name");
+                    return (Settings::default(), vec![problem]);
                 }
             };
         }
@@ -104,21 +180,21 @@ impl Settings {
         match values.map(config::Value::into_table) {
             Ok(Ok(values)) => Self::read(values),
             Ok(Err(error)) | Err(error) => {
-                let fault =
-                    Fault::new(error.to_string(), "fluens.toml must be valid TOML: `key = value` lines");
-                (Settings::default(), vec![fault])
+                let problem =
+                    Problem::new(error.to_string(), "fluens.toml must be valid TOML: `key = value` lines");
+                (Settings::default(), vec![problem])
             }
         }
     }
 
-    fn read(values: HashMap<String, Value>) -> (Self, Vec<Fault>) {
-        let mut reader = Reader { settings: Settings::default(), faults: Vec::new() };
+    fn read(values: HashMap<String, Value>) -> (Self, Vec<Problem>) {
+        let mut reader = Reader { settings: Settings::default(), problems: Vec::new() };
         let mut values: Vec<_> = values.into_iter().collect();
         values.sort_by(|(a, _), (b, _)| a.cmp(b));
         for (key, value) in values {
             reader.top(&key, value);
         }
-        (reader.settings, reader.faults)
+        (reader.settings, reader.problems)
     }
 
     /// The url of a module's database.
@@ -126,9 +202,35 @@ impl Settings {
         self.modules.get(module).and_then(|m| m.database.as_deref()).or(self.database.as_deref())
     }
 
+    /// Whether a database is named at all.
+    pub(crate) fn says_a_database(&self) -> bool {
+        self.database.is_some() || self.modules.values().any(|module| module.database.is_some())
+    }
+
     /// The schema of a module's tables.
     pub(crate) fn schema_of(&self, module: &str) -> Option<&str> {
         self.modules.get(module).and_then(|m| m.schema.as_deref()).or(self.schema.as_deref())
+    }
+
+    /// When a consumer's failed deliveries run again: what is configured for it goes before what its attribute says, and
+    /// that before what is configured for all.
+    pub(crate) fn policy(&self, consumer: &str, attribute: Option<Retry>) -> Policy {
+        let own = self.consumers.get(consumer).map(|own| &own.retry);
+        let usual = Policy::from(Retry::default());
+        let all = Policy {
+            memory: self.retry.memory.clone().unwrap_or(usual.memory),
+            stored: self.retry.stored.clone().unwrap_or(usual.stored),
+        };
+        let coded = attribute.map_or(all, Policy::from);
+        Policy {
+            memory: own.and_then(|own| own.memory.clone()).unwrap_or(coded.memory),
+            stored: own.and_then(|own| own.stored.clone()).unwrap_or(coded.stored),
+        }
+    }
+
+    /// Consumers that have settings of their own.
+    pub(crate) fn consumers(&self) -> impl Iterator<Item = &str> {
+        self.consumers.keys().map(String::as_str)
     }
 
     /// Modules that have settings of their own.
@@ -139,7 +241,7 @@ impl Settings {
 
 struct Reader {
     settings: Settings,
-    faults: Vec<Fault>,
+    problems: Vec<Problem>,
 }
 
 impl Reader {
@@ -155,14 +257,105 @@ impl Reader {
             "drain" => self.settings.drain = self.duration(key, value),
             "migrate" => self.settings.migrate = self.flag(key, value),
             "log" => self.settings.log = self.log(key, value),
+            "max_payload" => self.settings.max_payload = self.number(key, value, 1024..=(1 << 30)),
+            "fairness" => self.settings.fairness = self.duration(key, value),
+            "upkeep" => self.settings.upkeep = self.duration(key, value),
+            "retention" => self.retention(value),
+            "retry" => self.settings.retry = self.retry(key, value),
+            "consumer" => self.consumers(value),
             "module" => self.modules(value),
             _ => self.unknown(key, key, &value, &KEYS),
         }
     }
 
+    fn retention(&mut self, value: Value) {
+        for (key, value) in self.table("retention", value, "`[retention]`, then `expired = \"7d\"`") {
+            let path = format!("retention.{key}");
+            let kept = match key.as_str() {
+                "processed" => &mut self.settings.retention.processed,
+                "expired" => &mut self.settings.retention.expired,
+                "dead_letters" => &mut self.settings.retention.dead_letters,
+                "seen" => &mut self.settings.retention.seen,
+                _ => {
+                    self.unknown(&path, &key, &value, &RETENTION_KEYS);
+                    continue;
+                }
+            };
+            // `0` alone is a number, not a text.
+            let text = value.clone().into_string().unwrap_or_default();
+            match if text == "0" { Ok(Duration::ZERO) } else { humantime::parse_duration(&text) } {
+                Ok(duration) => *kept = duration,
+                Err(_) => {
+                    let what = format!("setting `{path}`{}: `{text}` is not a duration", origin(&value));
+                    self.problem(what, format!("write `{key} = \"7d\"`, or `\"0\"` to keep nothing"));
+                }
+            }
+        }
+    }
+
+    fn retry(&mut self, path: &str, value: Value) -> RetrySettings {
+        let mut retry = RetrySettings::default();
+        for (key, value) in
+            self.table(path, value, "`memory = [\"100ms\"]` and `stored = [\"1s\", \"1m\"]` in it")
+        {
+            let path = format!("{path}.{key}");
+            match key.as_str() {
+                "memory" => retry.memory = self.durations(&path, value),
+                "stored" => retry.stored = self.durations(&path, value),
+                _ => self.unknown(&path, &key, &value, &RETRY_KEYS),
+            }
+        }
+        retry
+    }
+
+    fn consumers(&mut self, value: Value) {
+        let help = "`[consumer.\"stock.reserve\".retry]`, then `stored = [\"1m\"]`";
+        for (consumer, value) in self.table("consumer", value, help) {
+            let path = format!("consumer.{consumer}");
+            let mut own = ConsumerSettings::default();
+            for (key, value) in self.table(&path, value, help) {
+                let path = format!("{path}.{key}");
+                match key.as_str() {
+                    "retry" => own.retry = self.retry(&path, value),
+                    _ => self.unknown(&path, &key, &value, &CONSUMER_KEYS),
+                }
+            }
+            self.settings.consumers.insert(consumer, own);
+        }
+    }
+
+    /// The entries of a table, sorted.
+    fn table(&mut self, path: &str, value: Value, help: &str) -> BTreeMap<String, Value> {
+        let table = value.into_table().map(|entries| entries.into_iter().collect());
+        table.unwrap_or_else(|_| {
+            self.problem(format!("setting `{path}` is not a table"), format!("write {help}"));
+            BTreeMap::new()
+        })
+    }
+
+    /// A list of texts, or one text with commas: the environment has no lists.
+    fn durations(&mut self, path: &str, value: Value) -> Option<Vec<Duration>> {
+        let origin = origin(&value);
+        let texts: Option<Vec<String>> = match value.kind {
+            ValueKind::Array(values) => values.into_iter().map(|value| value.into_string().ok()).collect(),
+            ValueKind::String(text) => {
+                Some(text.split(',').map(|one| one.trim().to_owned()).filter(|one| !one.is_empty()).collect())
+            }
+            _ => None,
+        };
+        let durations = texts.and_then(|texts| {
+            texts.iter().map(|text| humantime::parse_duration(text).ok()).collect::<Option<Vec<_>>>()
+        });
+        if durations.is_none() {
+            let what = format!("setting `{path}`{origin} is not a list of durations");
+            self.problem(what, "write `[\"1s\", \"30s\", \"5m\"]`, or `[]` for none");
+        }
+        durations
+    }
+
     fn modules(&mut self, value: Value) {
         let Ok(modules) = value.into_table() else {
-            return self.fault(
+            return self.problem(
                 "setting `module` is not a table",
                 "write `[module.orders]`, then `database = \"..\"`",
             );
@@ -170,7 +363,7 @@ impl Reader {
         for (module, value) in modules {
             let Ok(values) = value.into_table() else {
                 let what = format!("setting `module.{module}` is not a table");
-                self.fault(what, format!("write `[module.{module}]`, then `database = \"..\"`"));
+                self.problem(what, format!("write `[module.{module}]`, then `database = \"..\"`"));
                 continue;
             };
             let mut own = ModuleSettings::default();
@@ -190,7 +383,7 @@ impl Reader {
         match value.into_string() {
             Ok(text) if !text.trim().is_empty() => Some(text),
             _ => {
-                self.fault(
+                self.problem(
                     format!("setting `{key}` is empty or not a text"),
                     format!("write `{key} = \"..\"`"),
                 );
@@ -205,7 +398,7 @@ impl Reader {
             return Some(schema);
         }
         let help = "a schema's name has lower-case letters, digits and `_`, starts with a letter, and at most 63 of them";
-        self.fault(format!("setting `{key}`: `{schema}` is not a plain name"), help);
+        self.problem(format!("setting `{key}`: `{schema}` is not a plain name"), help);
         None
     }
 
@@ -217,14 +410,14 @@ impl Reader {
             filter.split(',').map(|part| part.rsplit('=').next().unwrap_or_default().trim().to_lowercase());
         if let Some(wrong) = levels.find(|level| !LEVELS.contains(&level.as_str())) {
             let help = format!("write one of {}, or `target=level` pairs", LEVELS.join(", "));
-            self.fault(format!("setting `{key}`: `{wrong}` is not a level"), help);
+            self.problem(format!("setting `{key}`: `{wrong}` is not a level"), help);
         }
         filter
     }
 
     fn flag(&mut self, key: &str, value: Value) -> bool {
         value.into_bool().unwrap_or_else(|_| {
-            self.fault(
+            self.problem(
                 format!("setting `{key}` is neither true nor false"),
                 format!("write `{key} = false`"),
             );
@@ -242,7 +435,7 @@ impl Reader {
         let number = value.into_int().ok().filter(|n| range.contains(n));
         if number.is_none() {
             let what = format!("setting `{key}`{origin}: `{given}` will not do");
-            self.fault(what, format!("write a whole number from {} to {}", range.start(), range.end()));
+            self.problem(what, format!("write a whole number from {} to {}", range.start(), range.end()));
         }
         let number = number.unwrap_or(*range.start());
         T::try_from(number).unwrap_or_else(|_| unreachable!("the range fits the type"))
@@ -255,7 +448,7 @@ impl Reader {
             Ok(duration) if !duration.is_zero() => duration,
             _ => {
                 let what = format!("setting `{key}`{origin}: `{text}` is not a duration above zero");
-                self.fault(what, format!("write `{key} = \"500ms\"`, `\"5s\"` or `\"2m\"`"));
+                self.problem(what, format!("write `{key} = \"500ms\"`, `\"5s\"` or `\"2m\"`"));
                 Duration::from_secs(1)
             }
         }
@@ -279,11 +472,11 @@ impl Reader {
             None => format!("the settings are {}", keys.join(", ")),
         };
         let origin = origin(value);
-        self.fault(format!("setting `{path}`{origin} is not known"), help);
+        self.problem(format!("setting `{path}`{origin} is not known"), help);
     }
 
-    fn fault(&mut self, what: impl Into<String>, help: impl Into<String>) {
-        self.faults.push(Fault::new(what, help));
+    fn problem(&mut self, what: impl Into<String>, help: impl Into<String>) {
+        self.problems.push(Problem::new(what, help));
     }
 }
 
@@ -305,7 +498,7 @@ mod tests {
 
     use super::*;
 
-    fn load(code: &[(&str, &str)], toml: &str, environment: &[(&str, &str)]) -> (Settings, Vec<Fault>) {
+    fn load(code: &[(&str, &str)], toml: &str, environment: &[(&str, &str)]) -> (Settings, Vec<Problem>) {
         fn map<M: FromIterator<(String, String)>>(pairs: &[(&str, &str)]) -> M {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
         }
@@ -316,12 +509,12 @@ mod tests {
     fn the_environment_goes_before_the_file_and_the_file_before_the_code() {
         let code = [("database", "sqlite:code.db"), ("batch", "7"), ("poll", "3s")];
         let toml = "database = \"sqlite:file.db\"\nbatch = 8\n[module.audit]\ndatabase = \"sqlite:audit.db\"";
-        let (settings, faults) = load(
+        let (settings, problems) = load(
             &code,
             toml,
             &[("FLUENS_DATABASE", "sqlite:env.db"), ("FLUENS_MODULE__AUDIT__SCHEMA", "a1")],
         );
-        assert_eq!(faults, []);
+        assert_eq!(problems, []);
         assert_eq!(settings.database_of("orders"), Some("sqlite:env.db"));
         assert_eq!(settings.database_of("audit"), Some("sqlite:audit.db"));
         assert_eq!(settings.schema_of("audit"), Some("a1"));
@@ -331,8 +524,8 @@ mod tests {
     #[test]
     fn every_fault_is_told_at_once() {
         let toml = "databse = \"x\"\nbatch = 0\npoll = \"soon\"\nschema = \"x\\\"; DROP TABLE y\"\nmigrate = \"perhaps\"\n[module.a]\ncolour = 1";
-        let (_, faults) = load(&[], toml, &[]);
-        let all = faults.iter().map(|f| format!("{}\n{}", f.what, f.help)).collect::<Vec<_>>().join("\n");
+        let (_, problems) = load(&[], toml, &[]);
+        let all = problems.iter().map(|f| format!("{}\n{}", f.what, f.help)).collect::<Vec<_>>().join("\n");
         for part in [
             "`databse`",
             "did you mean `database`?",
@@ -344,13 +537,13 @@ mod tests {
         ] {
             assert!(all.contains(part), "{part} is missing in:\n{all}");
         }
-        assert_eq!(faults.len(), 6, "{all}");
+        assert_eq!(problems.len(), 6, "{all}");
     }
 
     #[test]
     fn a_slip_in_the_environment_is_told_and_a_strangers_variable_is_not() {
-        let (_, faults) = load(&[], "", &[("FLUENS_DATABSE", "x"), ("FLUENS_REQUIRE_POSTGRES", "1")]);
-        assert_eq!(faults.len(), 1, "{faults:?}");
-        assert!(faults[0].what.contains("databse"), "{faults:?}");
+        let (_, problems) = load(&[], "", &[("FLUENS_DATABSE", "x"), ("FLUENS_REQUIRE_POSTGRES", "1")]);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].what.contains("databse"), "{problems:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! What a consumer holds while it runs.
 
 use std::{
+    borrow::Cow,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -9,10 +10,11 @@ use diesel_async::{AsyncConnection, TransactionManager};
 use fluens_diesel::Id;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use super::Delivery;
+use super::{Deliveries, Delivery};
 use crate::{
     Error,
     app::SendAsync,
+    failure::Word,
     lane::Group,
     message::{Publishable, Staged},
     module::{Conn, Main, Module, PublishedBy},
@@ -39,8 +41,17 @@ type Manager<M> = <Conn<M> as AsyncConnection>::TransactionManager;
 pub struct Context<M: Module = Main> {
     group: Arc<Mutex<Group<M>>>,
     lent: Option<Lent<M>>,
-    delivery: Arc<Delivery>,
+    deliveries: Arc<Deliveries>,
     staged: Vec<Staged>,
+    faults: Vec<SentFault>,
+    /// For everything it publishes.
+    headers: Vec<(String, String)>,
+}
+
+/// A fault that a consumer sends although its effects commit.
+pub(crate) struct SentFault {
+    pub(crate) code: Cow<'static, str>,
+    pub(crate) details: Option<serde_json::Value>,
 }
 
 /// The lane's transaction in a consumer's hands. Dropped by a panic, a timeout or a shutdown it takes the connection
@@ -63,13 +74,14 @@ impl<M: Module> Drop for Lent<M> {
 /// What a consumer leaves behind when it returned.
 pub(crate) struct Left {
     pub(crate) staged: Vec<Staged>,
+    pub(crate) faults: Vec<SentFault>,
     /// How long it held the connection, if it asked for it.
     pub(crate) held: Option<Duration>,
 }
 
 impl<M: Module> Context<M> {
-    pub(crate) fn new(group: Arc<Mutex<Group<M>>>, delivery: Arc<Delivery>) -> Self {
-        Context { group, lent: None, delivery, staged: Vec::new() }
+    pub(crate) fn new(group: Arc<Mutex<Group<M>>>, deliveries: Arc<Deliveries>) -> Self {
+        Context { group, lent: None, deliveries, staged: Vec::new(), faults: Vec::new(), headers: Vec::new() }
     }
 
     /// The connection. The transaction begins at the first call: wait for the network before it, and neither a
@@ -83,11 +95,11 @@ impl<M: Module> Context<M> {
         };
         let lent = self.lent.insert(lent);
         if lent.since.is_none() {
-            self.delivery.waited.begin();
+            self.deliveries.waited.begin();
         }
         let conn = lent.group.conn().await;
         if lent.since.is_none() {
-            self.delivery.waited.end();
+            self.deliveries.waited.end();
             lent.since = conn.is_ok().then(Instant::now);
         }
         conn
@@ -99,6 +111,33 @@ impl<M: Module> Context<M> {
         let id = staged.id;
         self.staged.push(staged);
         id
+    }
+
+    /// Tells whoever published the message that something is wrong with it, and commits what this consumer does all the
+    /// same: the message is done. To undo it, return [`fault`](crate::fault()) instead. Of a batch it is about the first
+    /// message.
+    ///
+    /// ```
+    /// # use fluens::prelude::*;
+    /// # #[message] struct Reserve { article: String, pieces: u32 }
+    /// #[consumer]
+    /// async fn reserve(order: Reserve, ctx: &mut Context) -> Result {
+    ///     if order.pieces > 100 {
+    ///         ctx.send_fault("stock.partly", 100);
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn send_fault(&mut self, code: impl Into<Cow<'static, str>>, details: impl serde::Serialize) {
+        let failure = crate::fault(code).details(details);
+        if let Some(Word::Fault { code, details }) = failure.word().cloned() {
+            self.faults.push(SentFault { code, details });
+        }
+    }
+
+    /// A header for everything this run publishes, unless the message has one of that name.
+    pub fn add_header(&mut self, key: impl Into<String>, value: impl Into<String>) {
+        self.headers.push((key.into(), value.into()));
     }
 
     /// A part that may fail alone: its writes and its messages are undone together.
@@ -131,7 +170,7 @@ impl<M: Module> Context<M> {
         R: Send + 'a,
     {
         async move {
-            let staged = self.staged.len();
+            let (staged, faults) = (self.staged.len(), self.faults.len());
             Manager::<M>::begin_transaction(self.conn().await?).await.map_err(Error::from)?;
             let result = part(self).await;
             let conn = self.conn().await?;
@@ -143,36 +182,51 @@ impl<M: Module> Context<M> {
                 Err(error) => {
                     Manager::<M>::rollback_transaction(conn).await.map_err(Error::from)?;
                     self.staged.truncate(staged);
+                    self.faults.truncate(faults);
                     Err(error)
                 }
             }
         }
     }
 
-    /// The message's identity.
+    /// The message's identity. Of a batch, here and below, that of its first message.
     pub fn message_id(&self) -> Id {
-        self.delivery.envelope.id
+        self.delivery().envelope.id
+    }
+
+    /// The message's name.
+    pub fn message_name(&self) -> &str {
+        &self.delivery().message
+    }
+
+    /// The consumer's name.
+    pub fn consumer(&self) -> &str {
+        &self.delivery().consumer
     }
 
     /// The n-th run of this delivery, from 1.
     pub fn attempt(&self) -> u32 {
-        self.delivery.attempt
+        self.delivery().attempt
     }
 
     /// The same text on every attempt: give it to services outside, whose effects no transaction covers.
     pub fn idempotency_key(&self) -> String {
-        format!("{}:{}", self.delivery.envelope.id, self.delivery.consumer)
+        self.delivery().idempotency_key()
     }
 
     /// A header of the publisher's.
     pub fn header(&self, key: &str) -> Option<String> {
-        self.delivery.envelope.headers.get(key).cloned()
+        self.delivery().envelope.headers.get(key).cloned()
     }
 
     /// For generated code.
     #[doc(hidden)]
-    pub fn __delivery(&self) -> Arc<Delivery> {
-        self.delivery.clone()
+    pub fn __deliveries(&self) -> Arc<Deliveries> {
+        self.deliveries.clone()
+    }
+
+    fn delivery(&self) -> &Delivery {
+        self.deliveries.first()
     }
 
     pub(crate) fn staged_mut(&mut self) -> &mut Vec<Staged> {
@@ -185,6 +239,12 @@ impl<M: Module> Context<M> {
             lent.returned = true;
             lent.since.map(|since| since.elapsed())
         });
-        Left { staged: std::mem::take(&mut self.staged), held }
+        let mut staged = std::mem::take(&mut self.staged);
+        for message in &mut staged {
+            for (key, value) in &self.headers {
+                message.default_header(key, value);
+            }
+        }
+        Left { staged, faults: std::mem::take(&mut self.faults), held }
     }
 }

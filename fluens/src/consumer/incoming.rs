@@ -1,7 +1,8 @@
 //! The first argument: what a consumer consumes.
 
 use std::{
-    sync::{Arc, Mutex},
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -9,22 +10,58 @@ use fluens_diesel::Due;
 
 use super::States;
 use crate::{
-    error::BoxError,
+    failure::Failure,
     message::{Envelope, Message},
     module::{ConsumedBy, Module},
+    settle::code,
 };
 
 /// One message for one consumer: a row of the inbox, in memory.
 pub struct Delivery {
     pub(crate) row: Due,
-    /// Read from the row when the consumer starts; an envelope that does not decode fails there.
+    /// Read from the row before the consumer starts.
     pub(crate) envelope: Envelope,
+    /// The message's name.
+    pub(crate) message: Arc<str>,
     /// The consumer's stable name.
     pub(crate) consumer: Arc<str>,
     /// This is the n-th run of this delivery, from 1.
     pub(crate) attempt: u32,
     pub(crate) states: Arc<States>,
+}
+
+impl Delivery {
+    pub(crate) fn idempotency_key(&self) -> String {
+        format!("{}:{}", self.envelope.id, self.consumer)
+    }
+}
+
+/// What a consumer is called with: one delivery, or a batch of them.
+pub struct Deliveries {
+    /// At least one.
+    pub(crate) all: Vec<Delivery>,
     pub(crate) waited: Waited,
+    /// Those of a batch that failed alone, by their place in it.
+    refused: Mutex<BTreeMap<usize, Failure>>,
+}
+
+impl Deliveries {
+    pub(crate) fn new(all: Vec<Delivery>) -> Self {
+        Deliveries { all, waited: Waited::default(), refused: Mutex::default() }
+    }
+
+    /// The only one, or the first of a batch.
+    pub fn first(&self) -> &Delivery {
+        &self.all[0]
+    }
+
+    pub(crate) fn refuse(&self, place: usize, failure: Failure) {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(place, failure);
+    }
+
+    pub(crate) fn take_refused(&self) -> BTreeMap<usize, Failure> {
+        std::mem::take(&mut *self.refused.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// How long a consumer has waited for its connection: that time is not its own, and its timeout does not count it.
@@ -33,11 +70,11 @@ pub(crate) struct Waited(Mutex<(Duration, Option<Instant>)>);
 
 impl Waited {
     pub(crate) fn begin(&self) {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).1 = Some(Instant::now());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(Instant::now());
     }
 
     pub(crate) fn end(&self) {
-        let mut waited = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut waited = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(since) = waited.1.take() {
             waited.0 += since.elapsed();
         }
@@ -45,7 +82,7 @@ impl Waited {
 
     /// All of it so far.
     pub(crate) fn total(&self) -> Duration {
-        let waited = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let waited = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waited.0 + waited.1.map_or(Duration::ZERO, |since| since.elapsed())
     }
 }
@@ -57,17 +94,31 @@ impl Waited {
     note = "annotate the type with `#[message]`; a module of your own also lists it in `consumes`"
 )]
 pub trait Incoming<M: Module>: Sized + Send {
-    /// The message to subscribe to.
+    /// The message to subscribe to,
     type Message: Message;
-    /// The argument of this delivery.
-    fn decode(delivery: &Delivery) -> Result<Self, BoxError>;
+    /// or rather to faults of it.
+    const IS_FAULT: bool = false;
+    /// The argument of these deliveries.
+    fn decode(deliveries: &Arc<Deliveries>) -> Result<Self, Failure>;
 }
 
 impl<M: Module, T: Message + ConsumedBy<M>> Incoming<M> for T {
     type Message = T;
-    fn decode(delivery: &Delivery) -> Result<Self, BoxError> {
-        T::decode(&delivery.row.payload)
+    fn decode(deliveries: &Arc<Deliveries>) -> Result<Self, Failure> {
+        decode(deliveries.first())
     }
+}
+
+/// The message of a delivery, of whatever version it is.
+pub(crate) fn decode<T: Message>(delivery: &Delivery) -> Result<T, Failure> {
+    let Envelope { content_type, version, .. } = &delivery.envelope;
+    // Versions before may have had another codec.
+    if *version == T::VERSION && content_type != T::CONTENT_TYPE {
+        let text = format!("the payload is `{content_type}`, but `{}` is `{}`", T::NAME, T::CONTENT_TYPE);
+        return Err(Failure::corrupt(code::CONTENT_TYPE, text));
+    }
+    T::decode_version(*version, &delivery.row.payload)
+        .map_err(|error| Failure::corrupt(code::PAYLOAD, format!("the payload does not decode: {error}")))
 }
 
 /// The one place where a consumer's first argument is checked: one mistake, one error.
@@ -76,17 +127,22 @@ pub struct Taken<I> {
     pub(crate) version: u32,
     pub(crate) aliases: &'static [&'static str],
     pub(crate) partitioned: bool,
+    pub(crate) ttl: Option<Duration>,
+    pub(crate) is_fault: bool,
     /// Decodes the argument.
-    pub decode: fn(&Delivery) -> Result<I, BoxError>,
+    pub decode: fn(&Arc<Deliveries>) -> Result<I, Failure>,
 }
 
 /// What a consumer of `I` in module `M` takes.
 pub const fn taken<M: Module, I: Incoming<M>>() -> Taken<I> {
     Taken {
         message: <I::Message as Message>::NAME,
-        version: <I::Message as Message>::VERSION,
+        // A fault has a format of its own, and carries whatever version.
+        version: if I::IS_FAULT { 1 } else { <I::Message as Message>::VERSION },
         aliases: <I::Message as Message>::ALIASES,
         partitioned: <I::Message as Message>::PARTITIONED,
+        ttl: if I::IS_FAULT { None } else { <I::Message as Message>::TTL },
+        is_fault: I::IS_FAULT,
         decode: I::decode,
     }
 }

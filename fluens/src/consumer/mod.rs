@@ -1,17 +1,25 @@
-//! Consumers: what they take, what they return, and where they are registered. A delivery comes in, an outcome goes
-//! out; [`settle`](crate::settle) is next.
+//! Consumers: what they take, what they return, what stands around them, and where they are registered. A delivery
+//! comes in, an outcome goes out; [`settle`](crate::settle) is next.
 
+mod batch;
 mod context;
 mod extract;
 mod incoming;
+mod intercept;
+mod options;
 mod outgoing;
 mod registry;
 
+pub use batch::{Batch, Item};
 pub use context::Context;
-pub(crate) use context::Left;
+pub(crate) use context::{Left, SentFault};
 pub(crate) use extract::States;
 pub use extract::{Extract, MessageId, Meta, Requirement, State};
 pub(crate) use incoming::Waited;
-pub use incoming::{Delivery, Incoming, Taken, taken};
+pub use incoming::{Deliveries, Delivery, Incoming, Taken, taken};
+pub(crate) use intercept::Only;
+pub use intercept::{Around, Interceptor, Next};
+pub use options::{BatchOptions, ConsumerOptions, OnDeadLetter, Order, check_dead_letter, check_retry};
 pub use outgoing::{Outcome, Outgoing, stage_returned};
-pub use registry::{ConsumerDescriptor, ConsumerOptions, Identity, TypedConsumer};
+pub(crate) use registry::Call;
+pub use registry::{ConsumerDescriptor, Identity, TypedConsumer};

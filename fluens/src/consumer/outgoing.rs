@@ -3,7 +3,7 @@
 use super::Context;
 use crate::{
     Result,
-    error::Failure,
+    failure::Failure,
     message::{Outbound, Publishable, Staged},
     module::{Module, PublishedBy},
 };

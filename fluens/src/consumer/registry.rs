@@ -1,31 +1,19 @@
 //! The consumers linked into this program: registered without their types, found again by module type.
 
-use std::{any::Any, time::Duration};
+use std::any::Any;
 
 use futures_util::future::BoxFuture;
 
-use super::{Context, Requirement, Taken};
-use crate::{Result, module::Module};
+use super::{ConsumerOptions, Context, Requirement, Taken};
+use crate::{Result, module::Module, settle::fault_name};
 
-/// A consumer of module `M`. It owns its context, so that the lane can give it up, and gives it back when it returns.
+/// A consumer of module `M`.
 pub struct TypedConsumer<M: Module> {
     /// Decodes, extracts, calls the function and stages what it returned.
     pub call: Call<M>,
 }
 
-/// The context goes in and comes back.
-type Call<M> = fn(Context<M>) -> BoxFuture<'static, (Context<M>, Result)>;
-
-/// What `#[consumer(..)]` says beside the names.
-#[derive(Debug, Clone, Copy)]
-pub struct ConsumerOptions {
-    /// How many deliveries a node runs at once. `None`: 16 for a partitioned message, else 1.
-    pub lanes: Option<u16>,
-    /// A run longer than this counts as a failure.
-    pub timeout: Option<Duration>,
-    /// Never share a transaction with other deliveries.
-    pub own_transaction: bool,
-}
+pub(crate) type Call<M> = for<'a> fn(&'a mut Context<M>) -> BoxFuture<'a, Result>;
 
 /// How a consumer is called, now and before.
 #[derive(Debug, Clone, Copy)]
@@ -46,8 +34,9 @@ pub struct ConsumerDescriptor {
     pub(crate) module: &'static str,
     pub(crate) message: &'static str,
     pub(crate) message_version: u32,
-    pub(crate) message_aliases: &'static [&'static str],
+    message_aliases: &'static [&'static str],
     pub(crate) partitioned: bool,
+    pub(crate) is_fault: bool,
     pub(crate) options: ConsumerOptions,
     pub(crate) requirements: &'static [fn() -> Option<Requirement>],
     typed: &'static (dyn Any + Send + Sync),
@@ -71,6 +60,7 @@ impl ConsumerDescriptor {
             message_version: taken.version,
             message_aliases: taken.aliases,
             partitioned: taken.partitioned,
+            is_fault: taken.is_fault,
             options,
             requirements,
             typed,
@@ -90,6 +80,16 @@ impl ConsumerDescriptor {
             Some(name) => name.to_owned(),
             None => format!("{}.{}", self.module, self.identity.function),
         }
+    }
+
+    /// What it subscribes to: the message by its name and its aliases, or faults of it that are for this module.
+    pub(crate) fn subscriptions(&self) -> Vec<String> {
+        let names = std::iter::once(&self.message).chain(self.message_aliases);
+        let of = |name: &&str| match self.is_fault {
+            true => fault_name(name, self.module),
+            false => (*name).to_owned(),
+        };
+        names.map(of).collect()
     }
 
     pub(crate) fn lanes(&self) -> u16 {

@@ -1,29 +1,77 @@
-//! Whether anything is going on: consumers that are awake are counted, and whoever waits for quiet is told.
+//! Whether anything is going on: everybody who may have work says what it is doing, and whoever waits for quiet is told.
+
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use tokio::sync::watch;
 
-/// How many consumers of an app have something to do.
+use crate::clock::{Clock, Moment};
+
+/// What one of them is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// Something, or about to.
+    Work,
+    /// It waits for a failed message's next attempt.
+    Retry(Moment),
+    /// Nothing, until a message published for later, if there is one, is due.
+    Rest(Option<Moment>),
+}
+
+/// What all consumers of an app are doing.
 #[derive(Clone)]
-pub(crate) struct Activity(watch::Sender<usize>);
+pub(crate) struct Activity(watch::Sender<HashMap<u64, Doing>>);
 
 impl Default for Activity {
     fn default() -> Self {
-        Activity(watch::Sender::new(0))
+        Activity(watch::Sender::new(HashMap::new()))
     }
 }
 
 impl Activity {
-    pub(super) fn begin(&self) {
-        self.0.send_modify(|busy| *busy += 1);
-    }
-
-    pub(super) fn end(&self) {
-        self.0.send_modify(|busy| *busy -= 1);
+    /// One more of them, at rest.
+    pub(crate) fn presence(&self) -> Presence {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Presence { activity: self.clone(), id: NEXT.fetch_add(1, Relaxed) }
     }
 
     /// Waits until nobody has anything to do.
     pub(crate) async fn quiet(&self) {
+        let rests = |doing: &Doing| matches!(doing, Doing::Rest(_));
         // The sender lives as long as we do.
-        let _ = self.0.subscribe().wait_for(|busy| *busy == 0).await;
+        let _ = self.0.subscribe().wait_for(|all| all.values().all(rests)).await;
+    }
+
+    /// Waits until nobody can do anything before the clock moves on. Returns when the next retry is due.
+    pub(crate) async fn stuck(&self, clock: &Clock) -> Option<Moment> {
+        let waits = |doing: &Doing| match doing {
+            Doing::Work => false,
+            Doing::Retry(time) | Doing::Rest(Some(time)) => *time > clock.now(),
+            Doing::Rest(None) => true,
+        };
+        let mut all = self.0.subscribe();
+        // As above.
+        let all = all.wait_for(|all| all.values().all(waits)).await.ok()?;
+        all.values().filter_map(|doing| if let Doing::Retry(time) = doing { Some(*time) } else { None }).min()
+    }
+}
+
+/// One that may have work.
+pub(crate) struct Presence {
+    activity: Activity,
+    id: u64,
+}
+
+impl Presence {
+    pub(crate) fn is(&self, doing: Doing) {
+        self.activity.0.send_if_modified(|all| all.insert(self.id, doing) != Some(doing));
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.activity.0.send_if_modified(|all| all.remove(&self.id).is_some());
     }
 }

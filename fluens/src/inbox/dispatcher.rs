@@ -1,6 +1,6 @@
 //! Fetches for one consumer and starts its lanes. It sleeps until a signal, a retry in memory or a waiting row calls.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use fluens_diesel::{Acked, Due, Fetch, Inbox as _, Settle as _, Standing};
 use tokio::{sync::watch, task::JoinSet};
@@ -8,21 +8,27 @@ use tokio::{sync::watch, task::JoinSet};
 use super::Inbox;
 use crate::{
     Error,
+    clock::Moment,
+    consumer::Order,
     lane::{InHand, Lane, Worker},
-    message::SLOTS,
+    message::{SLOTS, micros},
     module::Module,
 };
+
+/// Every so many fetches, those that have waited too long are looked for: on PostgreSQL that is a look into every slot
+/// and priority.
+const FAIR_FETCH: u32 = 8;
 
 /// The dispatcher of one consumer.
 pub(crate) struct Dispatcher<M: Module> {
     pub(crate) inbox: Arc<Inbox<M>>,
-    pub(crate) consumer: i32,
     pub(crate) messages: Vec<String>,
     pub(crate) version: i32,
     pub(crate) max_lanes: Lane,
     pub(crate) stop: watch::Receiver<bool>,
     /// Where the walk over the slots begins: it moves on, so that none starves.
     pub(crate) first_slot: i16,
+    pub(crate) fetches: u32,
     /// The last fetch left out keys of which there was enough in hand.
     pub(crate) skipped: bool,
 }
@@ -33,7 +39,7 @@ impl<M: Module> Dispatcher<M> {
         let mut lanes: JoinSet<Lane> = JoinSet::new();
         let mut idle: Vec<Lane> = (0..self.max_lanes).rev().collect();
         while !*self.stop.borrow() {
-            let resume = self.inbox.plan().resume(Instant::now());
+            let resume = self.inbox.plan().resume(self.inbox.clock().now());
             while self.inbox.plan().has_free()
                 && let Some(lane) = idle.pop()
             {
@@ -47,18 +53,20 @@ impl<M: Module> Dispatcher<M> {
                 continue;
             }
             let next = [resume, self.inbox.signal.next_due()].into_iter().flatten().min();
-            if lanes.is_empty() && self.inbox.plan().is_empty() {
-                self.inbox.signal.rest();
+            if lanes.is_empty() {
+                let (plan, signal) = (self.inbox.plan(), &self.inbox.signal);
+                signal.idle(resume, plan.is_empty());
             }
             tokio::select! {
                 () = self.inbox.signal.rung() => {}
                 Some(ended) = lanes.join_next() => match ended {
                     Ok(lane) => idle.push(lane),
-                    Err(error) => tracing::error!(consumer = %self.inbox.name, %error, "a lane ended unexpectedly"),
+                    Err(error) => tracing::error!(consumer = %self.inbox.consumer.name, %error, "a lane ended unexpectedly"),
                 },
-                () = until(next) => {}
+                () = self.inbox.clock().until(next) => {}
                 _ = self.stop.changed() => {}
             }
+            self.inbox.signal.awake();
         }
         self.inbox.close();
         while lanes.join_next().await.is_some() {}
@@ -69,42 +77,42 @@ impl<M: Module> Dispatcher<M> {
     async fn step(&mut self) -> bool {
         let signal = self.inbox.signal.clone();
         let mut done = Ok(false);
-        if signal.take_due(Instant::now()) {
+        if signal.take_due() {
             done = self.fetch_waiting().await;
         } else if self.is_hungry() && signal.take_ready() {
             done = self.fetch_ready().await;
         }
         done.unwrap_or_else(|error| {
-            tracing::warn!(consumer = %self.inbox.name, %error, "fetching failed; trying again soon");
-            signal.due_at(Instant::now() + std::time::Duration::from_millis(500));
+            tracing::warn!(consumer = %self.inbox.consumer.name, %error, "fetching failed; trying again soon");
+            signal.due_after(std::time::Duration::from_millis(500));
             false
         })
     }
 
     /// Memory is bounded: the database is the buffer.
     fn is_hungry(&mut self) -> bool {
-        if self.skipped && self.inbox.plan().full_keys(self.inbox.limits.batch).is_empty() {
+        if self.skipped && self.inbox.plan().full_keys(self.inbox.consumer.limits.batch).is_empty() {
             self.skipped = false;
             self.inbox.signal.wake();
         }
-        let (plan, limits) = (self.inbox.plan(), self.inbox.limits);
+        let (plan, limits) = (self.inbox.plan(), self.inbox.consumer.limits);
         !plan.has_more_than(limits.batch) && plan.bytes() < limits.bytes
     }
 
     async fn fetch_ready(&mut self) -> Result<bool, Error> {
         let fetch = self.next_fetch();
+        let (db, limits) = (self.inbox.consumer.db.clone(), self.inbox.consumer.limits);
         let (sent_at, rows) = {
-            let mut conn = self.inbox.db.reader().await?;
-            (Instant::now(), M::Db::fetch(&mut conn, &self.inbox.db.tables, &fetch).await)
+            let mut conn = db.reader().await?;
+            (self.inbox.clock().now(), M::Db::fetch(&mut conn, &db.tables, &fetch).await)
         };
         let rows = rows?;
         // A fetch that came back full, or was cut short by its bytes, left something behind. One that did not saw all
         // there was, and what is committed since rings.
-        let more =
-            rows.len() >= self.inbox.limits.batch || rows.iter().any(|row| row.standing != Standing::Run);
+        let more = rows.len() >= limits.batch || rows.iter().any(|row| row.standing != Standing::Run);
         let merged = self.merged(rows, sent_at).await?;
         self.skipped = !fetch.full_keys.is_empty();
-        if more || self.inbox.plan().bytes() >= self.inbox.limits.bytes {
+        if more || self.inbox.plan().bytes() >= limits.bytes {
             self.inbox.signal.wake();
         }
         Ok(merged > 0)
@@ -112,14 +120,14 @@ impl<M: Module> Dispatcher<M> {
 
     /// Lets waiting rows enter the line again, and takes held ones whose time has come.
     async fn fetch_waiting(&mut self) -> Result<bool, Error> {
-        let db = self.inbox.db.clone();
-        let promoted = M::Db::promote(&mut *db.writer().await?, &db.tables, self.consumer).await?;
+        let (db, consumer) = (self.inbox.consumer.db.clone(), self.inbox.consumer.id);
+        let promoted = M::Db::promote(&mut *db.writer().await?, &db.tables, consumer).await?;
         let fetch = self.next_fetch();
         let (sent_at, rows, looks) = {
             let mut conn = db.reader().await?;
-            let sent_at = Instant::now();
+            let sent_at = self.inbox.clock().now();
             let rows = M::Db::fetch_held(&mut conn, &db.tables, &fetch).await;
-            (sent_at, rows, M::Db::look(&mut conn, &db.tables, &[self.consumer]).await)
+            (sent_at, rows, M::Db::look(&mut conn, &db.tables, &[consumer]).await)
         };
         let rows = self.merged(rows?, sent_at).await?;
         for look in looks? {
@@ -134,51 +142,58 @@ impl<M: Module> Dispatcher<M> {
     }
 
     fn next_fetch(&mut self) -> Fetch {
-        let limits = self.inbox.limits;
+        let limits = self.inbox.consumer.limits;
         let batch = i64::try_from(limits.batch).unwrap_or(i64::MAX);
         let slots = i16::try_from(SLOTS).unwrap_or(i16::MAX);
         self.first_slot = (self.first_slot + 7) % slots;
+        let fair = self.fetches.is_multiple_of(FAIR_FETCH);
+        self.fetches = self.fetches.wrapping_add(1);
         let mut plan = self.inbox.plan();
+        if fair {
+            plan.age(self.inbox.clock().now());
+        }
         Fetch {
-            consumer: self.consumer,
+            consumer: self.inbox.consumer.id,
             messages: self.messages.clone(),
             version: self.version,
             slots: (0..slots).map(|slot| (slot + self.first_slot) % slots).collect(),
             per_slot: batch,
             limit: batch,
             max_bytes: i64::try_from(limits.bytes.saturating_sub(plan.bytes())).unwrap_or(i64::MAX),
+            strict: self.inbox.consumer.options.order == Order::Strict,
+            fairness_micros: fair.then(|| micros(limits.fairness)),
             full_keys: plan.full_keys(limits.batch),
             taken: plan.begin_fetch(),
         }
     }
 
     /// Takes what can run into the plan, and marks the rest. Returns how many rows were dealt with.
-    async fn merged(&self, rows: Vec<Due>, sent_at: Instant) -> Result<usize, Error> {
-        let (mut run, mut blocked, mut expired) = (Vec::new(), Vec::new(), Vec::new());
+    async fn merged(&self, rows: Vec<Due>, sent_at: Moment) -> Result<usize, Error> {
+        let fairness = self.inbox.consumer.limits.fairness;
+        let (mut run, mut blocked, mut expired, mut old) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for row in rows {
             let acked = Acked { seq: row.seq, attempt: row.attempt };
             match row.standing {
-                Standing::Run => run.push(InHand::new(row, sent_at)),
+                Standing::Run => run.push(InHand::new(row, sent_at, fairness)),
                 Standing::Blocked => blocked.push(acked),
-                Standing::Expired => expired.push(acked),
+                Standing::Expired => expired.push(row),
+                Standing::Superseded => old.push(row),
             }
         }
         let new = self.inbox.plan().end_fetch(run);
-        let db = &self.inbox.db;
+        if new > 0 {
+            self.inbox.arrived.notify_waiters();
+        }
+        let db = &self.inbox.consumer.db;
         if !blocked.is_empty() {
             M::Db::set_aside(&mut *db.writer().await?, &db.tables, &blocked).await?;
         }
         if !expired.is_empty() {
-            M::Db::expire(&mut *db.writer().await?, &db.tables, &expired).await?;
-            tracing::warn!(consumer = %self.inbox.name, messages = expired.len(), "expired before they could run");
+            self.inbox.expire(&expired).await?;
         }
-        Ok(new + blocked.len() + expired.len())
-    }
-}
-
-async fn until(time: Option<Instant>) {
-    match time {
-        Some(time) => tokio::time::sleep_until(time.into()).await,
-        None => std::future::pending().await,
+        if !old.is_empty() {
+            self.inbox.supersede(&old).await?;
+        }
+        Ok(new + blocked.len() + expired.len() + old.len())
     }
 }

@@ -5,18 +5,17 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::Notify;
 
-use super::Activity;
+use super::{Activity, Doing, Presence};
 
 /// What a poller listens to.
 pub(super) struct Elsewhere {
     state: Mutex<State>,
     bell: Notify,
-    activity: Activity,
+    presence: Presence,
 }
 
 #[derive(Default)]
 struct State {
-    awake: bool,
     /// Rung, and not yet heard.
     pending: bool,
 }
@@ -34,8 +33,9 @@ pub(crate) fn published_elsewhere() {
 }
 
 impl Elsewhere {
-    pub(super) fn listen(activity: Activity) -> Arc<Self> {
-        let this = Arc::new(Elsewhere { state: Mutex::default(), bell: Notify::new(), activity });
+    pub(super) fn listen(activity: &Activity) -> Arc<Self> {
+        let presence = activity.presence();
+        let this = Arc::new(Elsewhere { state: Mutex::default(), bell: Notify::new(), presence });
         locked(&LISTENERS).push(Arc::downgrade(&this));
         this
     }
@@ -44,9 +44,7 @@ impl Elsewhere {
     fn ring(&self) {
         let mut state = locked(&self.state);
         state.pending = true;
-        if !std::mem::replace(&mut state.awake, true) {
-            self.activity.begin();
-        }
+        self.presence.is(Doing::Work);
         drop(state);
         self.bell.notify_one();
     }
@@ -57,9 +55,9 @@ impl Elsewhere {
     }
 
     pub(super) fn rest(&self) {
-        let mut state = locked(&self.state);
-        if !state.pending && std::mem::take(&mut state.awake) {
-            self.activity.end();
+        let state = locked(&self.state);
+        if !state.pending {
+            self.presence.is(Doing::Rest(None));
         }
     }
 }

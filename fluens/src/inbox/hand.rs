@@ -4,17 +4,22 @@
 use std::{
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
+
+use tokio::sync::Notify;
 
 use super::Signal;
 use crate::{
     app::Database,
-    consumer::{States, TypedConsumer},
+    clock::Clock,
+    consumer::{Call, ConsumerOptions, Interceptor, Order, States},
     lane::{InHand, Lane, Plan, Planned},
     module::Module,
+    publish::Rules,
+    settle::Policy,
 };
 
 /// At most so many deliveries share a transaction.
@@ -27,46 +32,56 @@ pub(crate) struct Limits {
     pub(crate) batch: usize,
     /// Bytes in hand.
     pub(crate) bytes: usize,
+    /// What waited longer goes first.
+    pub(crate) fairness: Duration,
 }
 
-/// A consumer of module `M` on this node.
-pub(crate) struct Inbox<M: Module> {
+/// A consumer of module `M`, as this node runs it.
+pub(crate) struct Consumer<M: Module> {
+    /// Its id in the database.
+    pub(crate) id: i32,
     pub(crate) name: Arc<str>,
-    pub(crate) consumer: &'static TypedConsumer<M>,
+    /// The name of its message,
+    pub(crate) message: Arc<str>,
+    /// or rather of what it consumes faults of.
+    pub(crate) is_fault: bool,
+    pub(crate) call: Call<M>,
+    pub(crate) interceptors: Vec<Arc<dyn Interceptor<M>>>,
     pub(crate) db: Arc<Database<M::Db>>,
+    pub(crate) rules: Arc<Rules>,
     pub(crate) states: Arc<States>,
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) own_transaction: bool,
+    pub(crate) options: ConsumerOptions,
+    pub(crate) policy: Policy,
     pub(crate) limits: Limits,
+    /// What this node calls itself.
+    pub(crate) node: Arc<str>,
+}
+
+/// A consumer and what it has in hand.
+pub(crate) struct Inbox<M: Module> {
+    pub(crate) consumer: Consumer<M>,
     pub(crate) signal: Arc<Signal>,
+    /// More came into the plan.
+    pub(crate) arrived: Notify,
     plan: Mutex<Plan<InHand>>,
     group_size: AtomicUsize,
-    closed: std::sync::atomic::AtomicBool,
+    closed: AtomicBool,
 }
 
 impl<M: Module> Inbox<M> {
-    pub(crate) fn new(
-        name: Arc<str>,
-        consumer: &'static TypedConsumer<M>,
-        db: Arc<Database<M::Db>>,
-        states: Arc<States>,
-        options: crate::consumer::ConsumerOptions,
-        limits: Limits,
-        signal: Arc<Signal>,
-    ) -> Self {
+    pub(crate) fn new(consumer: Consumer<M>, signal: Arc<Signal>) -> Self {
         Inbox {
-            name,
             consumer,
-            db,
-            states,
-            timeout: options.timeout,
-            own_transaction: options.own_transaction,
-            limits,
             signal,
+            arrived: Notify::new(),
             plan: Mutex::default(),
             group_size: AtomicUsize::new(8),
-            closed: false.into(),
+            closed: AtomicBool::new(false),
         }
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.signal.clock
     }
 
     pub(super) fn plan(&self) -> MutexGuard<'_, Plan<InHand>> {
@@ -77,15 +92,18 @@ impl<M: Module> Inbox<M> {
     pub(super) fn close(&self) {
         self.closed.store(true, Relaxed);
         self.plan().forget_all();
+        self.arrived.notify_waiters();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Relaxed)
     }
 
     pub(crate) fn take(&self, lane: Lane) -> Option<InHand> {
-        if self.closed.load(Relaxed) {
+        if self.is_closed() {
             return None;
         }
-        let mut item = self.plan().take(lane)?;
-        item.alone |= self.own_transaction;
-        Some(item)
+        self.plan().take(lane)
     }
 
     pub(crate) fn release(&self, lane: Lane) {
@@ -97,11 +115,16 @@ impl<M: Module> Inbox<M> {
         self.plan().put_back(item);
     }
 
+    /// It runs again after this time. Strictly in order, its key waits for it.
     pub(crate) fn postpone(&self, item: InHand, after: Duration) {
-        self.plan().postpone(item, Instant::now() + after);
+        let time = self.clock().now() + after;
+        match self.consumer.options.order {
+            Order::Strict => self.plan().postpone(item, time),
+            Order::Relaxed => self.plan().put_aside(item, time),
+        }
     }
 
-    /// Acknowledged and committed. Those that were held set free what waited behind them.
+    /// Settled and committed. Those that were held set free what waited behind them.
     pub(crate) fn committed<'a>(&self, items: impl Iterator<Item = &'a InHand>) {
         let mut plan = self.plan();
         let (mut count, mut freed) = (0, false);
@@ -119,14 +142,25 @@ impl<M: Module> Inbox<M> {
         }
     }
 
-    /// Its failure is stored: it and what is behind it leave memory until it is due.
+    /// Its failure is stored: it leaves memory until it is due, and strictly in order so does what is behind it.
     pub(crate) fn stored(&self, item: &InHand, after: Duration) {
+        let mut plan = self.plan();
+        plan.settled(item.row.seq);
+        if self.consumer.options.order == Order::Strict {
+            plan.forget_line(item.line());
+        }
+        drop(plan);
+        self.signal.due_after(after);
+        // What was forgotten is still ready in the database, to be set aside there.
+        self.signal.wake();
+    }
+
+    /// It is parked: what is behind it leaves memory.
+    pub(crate) fn parked(&self, item: &InHand) {
         let mut plan = self.plan();
         plan.settled(item.row.seq);
         plan.forget_line(item.line());
         drop(plan);
-        self.signal.due_at(Instant::now() + after);
-        // What was forgotten is still ready in the database, to be set aside there.
         self.signal.wake();
     }
 

@@ -4,13 +4,14 @@
 mod activity;
 mod dispatcher;
 mod elsewhere;
+mod ending;
 mod hand;
 mod poller;
 mod signal;
 
-pub(crate) use activity::Activity;
+pub(crate) use activity::{Activity, Doing, Presence};
 pub(crate) use dispatcher::Dispatcher;
 pub(crate) use elsewhere::published_elsewhere;
-pub(crate) use hand::{Inbox, Limits};
+pub(crate) use hand::{Consumer, Inbox, Limits};
 pub(crate) use poller::Poller;
 pub(crate) use signal::{Signal, Wakes};

@@ -29,7 +29,7 @@ impl<S: Store> Poller<S> {
     pub(crate) fn new(
         db: Arc<Database<S>>,
         every: Duration,
-        activity: Activity,
+        activity: &Activity,
         stop: watch::Receiver<bool>,
     ) -> Self {
         Poller { db, every, stop, elsewhere: Elsewhere::listen(activity) }

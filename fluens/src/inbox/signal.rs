@@ -3,19 +3,21 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use fluens_diesel::{Appended, Look};
 use tokio::sync::Notify;
 
-use super::Activity;
+use super::{Activity, Doing, Presence};
+use crate::clock::{Clock, Moment};
 
 /// How a consumer's dispatcher is told that there is something to do.
 pub(crate) struct Signal {
     state: Mutex<State>,
     bell: Notify,
-    activity: Activity,
+    presence: Presence,
+    pub(super) clock: Clock,
 }
 
 /// Under one lock: whoever waits for quiet must never see a moment of it between a flag and the one who heeds it.
@@ -27,18 +29,18 @@ struct State {
     /// Waiting rows are to be looked at.
     due: bool,
     /// When a failed row is due, as far as this process knows. It is waited for.
-    next_held: Option<Instant>,
+    next_held: Option<Moment>,
     /// When a row published for later is due. That may be never: nobody waits for it.
-    next_scheduled: Option<Instant>,
-    awake: bool,
+    next_scheduled: Option<Moment>,
     /// Nobody listens any more.
     stopped: bool,
 }
 
 impl Signal {
     /// Awake from the start: what is there is to be found.
-    pub(crate) fn new(activity: Activity) -> Arc<Self> {
-        let signal = Arc::new(Signal { state: Mutex::default(), bell: Notify::new(), activity });
+    pub(crate) fn new(activity: &Activity, clock: Clock) -> Arc<Self> {
+        let presence = activity.presence();
+        let signal = Arc::new(Signal { state: Mutex::default(), bell: Notify::new(), presence, clock });
         signal.look_at_everything();
         signal
     }
@@ -53,22 +55,19 @@ impl Signal {
         self.ring_with(|state| (state.ready, state.due) = (true, true));
     }
 
-    /// A failed row will be due then.
-    pub(crate) fn due_at(&self, time: Instant) {
+    /// A failed row will be due after that long.
+    pub(crate) fn due_after(&self, after: Duration) {
+        let time = self.clock.now() + after;
         self.ring_with(|state| state.next_held = Some(state.next_held.map_or(time, |known| known.min(time))));
     }
 
     /// Somebody looked at what waits. What is due now was fetched already, or another node has it.
     pub(super) fn heed(&self, look: &Look) {
-        let at = |after: Option<Duration>| {
-            after.filter(|after| !after.is_zero()).map(|after| Instant::now() + after)
-        };
-        let (held, scheduled) = (at(look.next_held), at(look.next_scheduled));
-        let mut state = self.state();
-        state.next_scheduled = scheduled;
-        drop(state);
-        if let Some(time) = held {
-            self.due_at(time);
+        let later = |after: Option<Duration>| after.filter(|after| !after.is_zero());
+        let scheduled = later(look.next_scheduled).map(|after| self.clock.now() + after);
+        self.state().next_scheduled = scheduled;
+        if let Some(after) = later(look.next_held) {
+            self.due_after(after);
         }
         if look.waiting && look.next_held.is_none() {
             // Rows behind one that another node has settled.
@@ -89,9 +88,7 @@ impl Signal {
             return;
         }
         change(&mut state);
-        if !std::mem::replace(&mut state.awake, true) {
-            self.activity.begin();
-        }
+        self.presence.is(Doing::Work);
         drop(state);
         self.bell.notify_one();
     }
@@ -105,33 +102,45 @@ impl Signal {
     }
 
     /// Whether to look at waiting rows now.
-    pub(super) fn take_due(&self, now: Instant) -> bool {
+    pub(super) fn take_due(&self) -> bool {
+        let now = self.clock.now();
         let mut state = self.state();
         let held = state.next_held.take_if(|time| *time <= now).is_some();
         let scheduled = state.next_scheduled.take_if(|time| *time <= now).is_some();
         std::mem::take(&mut state.due) || held || scheduled
     }
 
-    pub(super) fn next_due(&self) -> Option<Instant> {
+    pub(super) fn next_due(&self) -> Option<Moment> {
         let state = self.state();
         [state.next_held, state.next_scheduled].into_iter().flatten().min()
     }
 
-    /// Nothing to do, unless there is.
-    pub(super) fn rest(&self) {
-        let mut state = self.state();
-        let nothing = !state.ready && !state.due && state.next_held.is_none();
-        if nothing && std::mem::take(&mut state.awake) {
-            self.activity.end();
+    /// Woken, by whatever.
+    pub(super) fn awake(&self) {
+        let state = self.state();
+        if !state.stopped {
+            self.presence.is(Doing::Work);
+        }
+    }
+
+    /// Nothing runs: `resume` is when the next of those in hand may run again, if there are any.
+    pub(super) fn idle(&self, resume: Option<Moment>, empty: bool) {
+        let state = self.state();
+        if state.ready || state.due {
+            return;
+        }
+        match [resume, state.next_held].into_iter().flatten().min() {
+            Some(retry) => self.presence.is(Doing::Retry(retry)),
+            None if empty => self.presence.is(Doing::Rest(state.next_scheduled)),
+            None => {}
         }
     }
 
     /// Stopped: whatever there is to do, it is not done here.
     pub(super) fn stop(&self) {
         let mut state = self.state();
-        *state = State { awake: state.awake, stopped: true, ..State::default() };
-        drop(state);
-        self.rest();
+        *state = State { stopped: true, ..State::default() };
+        self.presence.is(Doing::Rest(None));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -1,11 +1,18 @@
 //! A row of the inbox in a node's hand.
 
-use std::{cmp::Reverse, time::Instant};
+use std::{cmp::Reverse, time::Duration};
 
 use fluens_diesel::{Acked, Due};
 
 use super::{Place, Planned};
-use crate::message::Envelope;
+use crate::{
+    clock::Moment,
+    message::Envelope,
+    settle::{Attempt, History},
+};
+
+/// Before every priority: it has waited too long.
+const OVERDUE: i16 = i16::MAX;
 
 /// A delivery in the plan.
 #[derive(Clone)]
@@ -15,43 +22,72 @@ pub(crate) struct InHand {
     pub(crate) failed: u32,
     /// It shares no transaction with others.
     pub(crate) alone: bool,
-    /// Past this it must not run: reckoned from what the database's clock said, with our own steady one.
-    expires: Option<Instant>,
+    /// What went wrong so far.
+    pub(crate) history: History,
+    /// Past this it must not run: reckoned from what the database's clock said, with our own.
+    expires: Option<Moment>,
+    /// From then on it goes before all others.
+    overdue: Moment,
 }
 
 impl InHand {
     /// `asked` is when the database was asked for it: reckoned from then, it never seems to live longer than it does.
-    pub(crate) fn new(row: Due, asked: Instant) -> Self {
+    pub(crate) fn new(row: Due, asked: Moment, fairness: Duration) -> Self {
         let failed = u32::try_from(row.attempt).unwrap_or(0);
         let expires = row.expires_in.map(|left| asked + left);
-        InHand { row, failed, alone: failed > 0, expires }
+        let overdue = if row.overdue { asked } else { asked + fairness };
+        let history = History::read(row.history.as_deref());
+        InHand { row, failed, alone: failed > 0, history, expires, overdue }
+    }
+
+    /// The runs that failed since it was published or replayed.
+    pub(crate) fn counted(&self) -> u32 {
+        self.failed.saturating_sub(u32::try_from(self.row.forgiven).unwrap_or(0))
+    }
+
+    /// One more run failed.
+    pub(crate) fn count(&mut self, attempt: Attempt) {
+        self.failed += 1;
+        self.alone = true;
+        self.history.push(attempt);
+    }
+
+    /// The attempts, as the row has them.
+    pub(crate) fn attempts(&self) -> i32 {
+        i32::try_from(self.failed).unwrap_or(i32::MAX)
     }
 
     /// The message's id and key, for people: as far as its envelope can be read.
-    pub(super) fn identity(&self) -> (String, Option<String>) {
+    pub(crate) fn identity(&self) -> (String, Option<String>) {
         match serde_json::from_slice::<Envelope>(&self.row.envelope) {
             Ok(envelope) => (envelope.id.to_string(), envelope.key),
             Err(_) => (format!("of row {}", self.row.seq), None),
         }
     }
 
-    pub(super) fn is_expired(&self) -> bool {
-        self.expires.is_some_and(|time| time <= Instant::now())
+    pub(crate) fn is_expired(&self, now: Moment) -> bool {
+        self.expires.is_some_and(|time| time <= now)
     }
 
-    pub(super) fn acked(&self) -> Acked {
+    pub(crate) fn acked(&self) -> Acked {
         Acked { seq: self.row.seq, attempt: self.row.attempt }
     }
 }
 
 impl Planned for InHand {
     fn place(&self) -> Place {
-        (Reverse(self.row.priority), self.row.seq)
+        (Reverse(if self.row.overdue { OVERDUE } else { self.row.priority }), self.row.seq)
     }
+
     fn key(&self) -> Option<i64> {
         self.row.key_hash
     }
+
     fn bytes(&self) -> usize {
         self.row.payload.len() + self.row.envelope.len()
+    }
+
+    fn age(&mut self, now: Moment) {
+        self.row.overdue |= self.overdue <= now;
     }
 }

@@ -1,9 +1,13 @@
 //! Where consumers run. Deliveries come from the inbox; a lane runs one after the other and commits several together;
 //! [`settle`](crate::settle) says what a failure means.
 
+mod ending;
+mod failing;
 mod group;
 mod in_hand;
 mod plan;
+mod run;
+mod settling;
 mod worker;
 
 pub(crate) use group::Group;

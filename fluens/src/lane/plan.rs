@@ -6,8 +6,9 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
-    time::Instant,
 };
+
+use crate::clock::Moment;
 
 /// A lane's number.
 pub(crate) type Lane = u32;
@@ -22,6 +23,8 @@ pub(crate) trait Planned {
     fn key(&self) -> Option<i64>;
     /// How much memory it takes.
     fn bytes(&self) -> usize;
+    /// If it has waited too long, it goes before all others from now on.
+    fn age(&mut self, now: Moment);
 
     fn seq(&self) -> i64 {
         self.place().1
@@ -42,7 +45,14 @@ struct Line<T> {
     waiting: BTreeMap<Place, T>,
     owner: Option<Lane>,
     /// Not before this time: its head failed a moment ago.
-    not_before: Option<Instant>,
+    not_before: Option<Moment>,
+}
+
+impl<T> Line<T> {
+    /// By its place alone it would not be found: it may have aged since.
+    fn has(&self, seq: i64) -> bool {
+        self.waiting.keys().any(|(_, waiting)| *waiting == seq)
+    }
 }
 
 /// The deliveries in hand.
@@ -51,7 +61,9 @@ pub(crate) struct Plan<T> {
     /// Heads of the lines that nobody owns and that need not wait.
     free: BTreeSet<(Place, LineId)>,
     /// Lines whose head failed, by the time of its next attempt.
-    pausing: BTreeSet<(Instant, LineId)>,
+    pausing: BTreeSet<(Moment, LineId)>,
+    /// Failed ones whose line goes on without them, by the time of their next attempt.
+    aside: BTreeMap<(Moment, i64), T>,
     /// Taken by lanes and not settled, with their size.
     running: HashMap<i64, usize>,
     owned: HashMap<Lane, HashSet<LineId>>,
@@ -72,6 +84,7 @@ impl<T> Default for Plan<T> {
             lines: HashMap::new(),
             free: BTreeSet::new(),
             pausing: BTreeSet::new(),
+            aside: BTreeMap::new(),
             running: HashMap::new(),
             owned: HashMap::new(),
             ghosts: Vec::new(),
@@ -118,7 +131,8 @@ impl<T: Planned> Plan<T> {
         self.forgotten.clear();
         self.ghosts.clear();
         let waiting = self.lines.values().flat_map(|line| line.waiting.keys().map(|(_, seq)| *seq));
-        waiting.chain(self.running.keys().copied()).collect()
+        let aside = self.aside.keys().map(|(_, seq)| *seq);
+        waiting.chain(aside).chain(self.running.keys().copied()).collect()
     }
 
     /// Keys with at least `enough` deliveries waiting: more of them would only crowd out others.
@@ -139,7 +153,8 @@ impl<T: Planned> Plan<T> {
         for item in fetched {
             let seq = item.seq();
             let in_hand = self.running.contains_key(&seq)
-                || self.lines.get(&item.line()).is_some_and(|line| line.waiting.contains_key(&item.place()));
+                || self.aside.keys().any(|(_, aside)| *aside == seq)
+                || self.lines.get(&item.line()).is_some_and(|line| line.has(seq));
             if !in_hand && !ghosts.contains(&seq) && !forgotten.contains(&item.line()) {
                 self.bytes += item.bytes();
                 self.insert(item);
@@ -192,8 +207,16 @@ impl<T: Planned> Plan<T> {
         }
     }
 
+    /// It failed and may run again at `time`; its line goes on without it.
+    pub(crate) fn put_aside(&mut self, item: T, time: Moment) {
+        if self.running.remove(&item.seq()).is_some() {
+            self.waiting += 1;
+            self.aside.insert((time, item.seq()), item);
+        }
+    }
+
     /// It failed and may run again at `time`; its line waits.
-    pub(crate) fn postpone(&mut self, item: T, time: Instant) {
+    pub(crate) fn postpone(&mut self, item: T, time: Moment) {
         let id = item.line();
         self.put_back(item);
         self.unlist(id);
@@ -204,7 +227,19 @@ impl<T: Planned> Plan<T> {
     }
 
     /// Lets those go on whose time has come. Returns when the next one's comes.
-    pub(crate) fn resume(&mut self, now: Instant) -> Option<Instant> {
+    pub(crate) fn resume(&mut self, now: Moment) -> Option<Moment> {
+        while let Some(first) = self.aside.first_entry()
+            && first.key().0 <= now
+        {
+            let item = first.remove();
+            self.waiting -= 1;
+            self.insert(item);
+        }
+        let aside = self.aside.first_key_value().map(|((time, _), _)| *time);
+        [self.resume_lines(now), aside].into_iter().flatten().min()
+    }
+
+    fn resume_lines(&mut self, now: Moment) -> Option<Moment> {
         while let Some(&(time, id)) = self.pausing.first() {
             if time > now {
                 return Some(time);
@@ -216,6 +251,21 @@ impl<T: Planned> Plan<T> {
             }
         }
         None
+    }
+
+    /// Lets those go first that have waited too long.
+    pub(crate) fn age(&mut self, now: Moment) {
+        let ids: Vec<LineId> = self.lines.keys().copied().collect();
+        for id in ids {
+            self.unlist(id);
+            if let Some(line) = self.lines.get_mut(&id) {
+                for mut item in std::mem::take(&mut line.waiting).into_values() {
+                    item.age(now);
+                    line.waiting.insert(item.place(), item);
+                }
+            }
+            self.list(id);
+        }
     }
 
     /// Forgets what waits in a line: its head was stored for later, and what is behind must not pass it.
@@ -235,6 +285,9 @@ impl<T: Planned> Plan<T> {
     /// Forgets all that waits: what is in memory is no longer what is true. What runs finds out by itself.
     pub(crate) fn forget_all(&mut self) {
         self.all_forgotten = self.fetching;
+        let aside = std::mem::take(&mut self.aside);
+        self.waiting -= aside.len();
+        self.bytes -= aside.values().map(Planned::bytes).sum::<usize>();
         let ids: Vec<LineId> = self.lines.keys().copied().collect();
         for id in ids {
             self.forget_line(id);

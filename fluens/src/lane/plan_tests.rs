@@ -1,9 +1,6 @@
 //! Whatever lanes take, commit, fail and fetch again: nothing is lost or doubled, keys stay in order and exclusive.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -26,7 +23,16 @@ impl Planned for Item {
     fn bytes(&self) -> usize {
         1
     }
+    /// Its priority says it.
+    fn age(&mut self, now: Moment) {
+        if now >= OLD {
+            self.priority = i16::MAX;
+        }
+    }
 }
+
+/// Everything is overdue then.
+const OLD: Moment = Moment::at(1_000_000_000);
 
 fn item(seq: i64, key: Option<i64>, priority: i16) -> Item {
     Item { seq, key, priority }
@@ -57,7 +63,7 @@ fn priority_goes_first_then_the_line() {
 
 #[test]
 fn a_postponed_head_holds_its_line_and_no_other() {
-    let (now, later) = (Instant::now(), Instant::now() + Duration::from_secs(1));
+    let (now, later) = (Moment::at(0), Moment::at(1_000_000));
     let mut plan = plan_of([item(1, Some(7), 1), item(2, Some(7), 1), item(3, Some(8), 1)]);
     let failed = plan.take(0).unwrap();
     plan.postpone(failed, later);
@@ -77,6 +83,34 @@ fn what_a_late_fetch_saw_before_the_acknowledgement_is_not_run_again() {
     plan.settled(1);
     assert_eq!(plan.end_fetch(vec![running]), 0);
     assert!(plan.is_empty());
+}
+
+#[test]
+fn one_put_aside_lets_its_line_go_on_and_comes_back_into_it() {
+    let mut plan = plan_of([item(1, Some(7), 1), item(2, Some(7), 1), item(3, Some(7), 1)]);
+    let failed = plan.take(0).unwrap();
+    plan.put_aside(failed, Moment::at(5));
+    plan.release(0);
+    assert_eq!(plan.begin_fetch().len(), 3, "it is still in hand");
+    let second = plan.take(1).unwrap();
+    assert_eq!((second.seq, plan.resume(Moment::at(4))), (2, Some(Moment::at(5))));
+    assert_eq!(plan.resume(Moment::at(5)), None);
+    assert!(plan.take(0).is_none(), "its key is at work: one at a time");
+    plan.settled(2);
+    plan.release(1);
+    assert_eq!(plan.take(0).unwrap().seq, 1);
+}
+
+#[test]
+fn one_that_waited_too_long_goes_before_higher_priorities() {
+    let mut plan = plan_of([item(1, None, 0), item(2, None, 3)]);
+    plan.age(Moment::at(0));
+    assert_eq!(plan.take(0).unwrap().seq, 2);
+    plan.begin_fetch();
+    plan.end_fetch(vec![item(4, Some(7), 3), item(3, Some(7), 0)]);
+    plan.age(OLD);
+    let order: Vec<i64> = (1..4).filter_map(|lane| plan.take(lane)).map(|item| item.seq).collect();
+    assert_eq!(order, [1, 3], "in line, whatever their priority, and 4 behind 3");
 }
 
 #[test]
@@ -152,12 +186,11 @@ struct Model {
     /// A fetch on its way.
     answer: Option<Vec<Item>>,
     done: Vec<Item>,
-    later: Option<Instant>,
 }
 
 impl Model {
     fn run(&mut self, step: Step) -> Result<(), TestCaseError> {
-        let soon = *self.later.get_or_insert_with(|| Instant::now() + Duration::from_secs(1));
+        let soon = Moment::at(1_000_000);
         match step {
             Step::Send => {
                 if self.answer.is_none() {

@@ -32,6 +32,9 @@ pub struct Envelope {
     /// Not before this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_at: Option<DateTime<Utc>>,
+    /// The module that is told if the message fails, if not the one that published it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault_to: Option<String>,
     /// The publisher's own headers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
@@ -40,6 +43,23 @@ pub struct Envelope {
 impl Envelope {
     /// The format this build writes.
     pub(crate) const FORMAT: u32 = 1;
+
+    /// In the place of one that cannot be read any more: all that is known is which message it was.
+    pub(crate) fn anew(id: Id) -> Self {
+        Envelope {
+            format: Self::FORMAT,
+            id,
+            correlation: id,
+            causation: None,
+            module: String::new(),
+            version: 1,
+            content_type: String::new(),
+            key: None,
+            available_at: None,
+            fault_to: None,
+            headers: BTreeMap::new(),
+        }
+    }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("ids, texts and times always serialize")

@@ -44,6 +44,11 @@ pub(crate) fn slot(hash: u64) -> u16 {
     u16::try_from(hash % u64::from(SLOTS)).expect("less than SLOTS")
 }
 
+/// The same as rows have it.
+pub(crate) fn stored_slot(hash: u64) -> i16 {
+    i16::try_from(slot(hash)).expect("fewer than 32768 slots")
+}
+
 macro_rules! integers {
     ($($t:ty),*) => {$(
         /// Widened to 128 bits, so that an `i32` field that becomes an `i64` keeps its keys.

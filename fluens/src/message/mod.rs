@@ -8,18 +8,20 @@ mod name;
 mod outbound;
 mod priority;
 mod registry;
+mod versions;
 
 use std::time::Duration;
 
 pub use codec::{Codec, Json};
 pub use envelope::Envelope;
-pub(crate) use key::SLOTS;
 pub use key::{Key, PartitionKey, stable_hash};
+pub(crate) use key::{SLOTS, stored_slot};
 pub(crate) use name::is_plain;
-pub(crate) use outbound::Origin;
+pub(crate) use outbound::{Origin, micros};
 pub use outbound::{Outbound, Publishable, Receipt, Staged, message};
 pub use priority::Priority;
-pub use registry::MessageDescriptor;
+pub use registry::{Field, MessageDescriptor, PayloadDescriptor, Shape, Variant};
+pub use versions::check_link;
 
 use crate::error::BoxError;
 
@@ -65,9 +67,34 @@ pub trait Message: Sized + Send + Sync + 'static {
         Priority::Normal
     }
 
+    /// What must not be published twice. By default nothing.
+    fn unique(&self) -> Option<Unique> {
+        None
+    }
+
+    /// The key of which only the newest message is wanted. By default there is none.
+    fn latest(&self) -> Option<Key> {
+        None
+    }
+
     /// The payload's bytes.
     fn encode(&self) -> Result<Vec<u8>, BoxError>;
 
     /// The message of those bytes.
     fn decode(bytes: &[u8]) -> Result<Self, BoxError>;
+
+    /// The message of bytes that were published with this version. `from` makes it climb from version to version.
+    fn decode_version(version: u32, bytes: &[u8]) -> Result<Self, BoxError> {
+        let _ = version;
+        Self::decode(bytes)
+    }
+}
+
+/// What must not be published twice, as `#[message(unique(..))]` says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unique {
+    /// Messages of one name and this key are the same.
+    pub key: Key,
+    /// For so long; `None`: until the first one is done.
+    pub within: Option<Duration>,
 }

@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, marker::PhantomData, time::Duration};
 
 use chrono::{DateTime, Utc};
-use fluens_diesel::{Id, NewMessage};
+use fluens_diesel::{Id, NewMessage, UniqueKey};
 
-use super::{Envelope, Message, key};
-use crate::{Error, error::BoxError};
+use super::{Envelope, Key, Message, Priority, Unique, key, stable_hash};
+use crate::{Error, error::BoxError, module::Module, publish::Rules};
 
 /// A message with options: [`message`] makes one, `publish` takes it wherever it takes `&message`, and a consumer may
 /// return it.
@@ -54,6 +54,13 @@ impl<M: Message> Outbound<M> {
         self
     }
 
+    /// If a consumer fails to do it, or says no, module `To` gets the [`Fault`](crate::Fault) instead of the module that
+    /// publishes it.
+    pub fn fault_to<To: Module>(mut self) -> Self {
+        self.staged.fault_to = Some(To::NAME);
+        self
+    }
+
     /// Not before `delay` has passed, by the database's clock.
     pub fn after(mut self, delay: Duration) -> Self {
         self.staged.delay = Some(delay);
@@ -79,8 +86,11 @@ pub struct Staged {
     version: u32,
     content_type: &'static str,
     ttl: Option<Duration>,
-    key: Option<super::Key>,
-    priority: super::Priority,
+    key: Option<Key>,
+    priority: Priority,
+    unique: Option<Unique>,
+    latest: Option<Key>,
+    fault_to: Option<&'static str>,
     payload: Result<Vec<u8>, BoxError>,
     headers: BTreeMap<String, String>,
     correlation: Option<Id>,
@@ -93,6 +103,7 @@ pub struct Staged {
 pub(crate) struct Origin<'a> {
     pub(crate) module: &'static str,
     pub(crate) cause: Option<&'a Envelope>,
+    pub(crate) rules: &'a Rules,
 }
 
 impl Staged {
@@ -107,6 +118,9 @@ impl Staged {
             ttl: M::TTL,
             key: message.key(),
             priority: message.priority(),
+            unique: message.unique(),
+            latest: message.latest(),
+            fault_to: None,
             payload: message.encode(),
             headers: BTreeMap::new(),
             correlation: None,
@@ -115,17 +129,60 @@ impl Staged {
         }
     }
 
-    pub(crate) fn name(&self) -> &'static str {
+    /// The message's name.
+    pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Neither a lock of its key nor a check of its id precedes the INSERT.
-    pub(crate) fn is_one_statement(&self) -> bool {
-        self.key.is_none() && !self.given_id
+    /// The message's identity.
+    pub fn id(&self) -> Id {
+        self.id
     }
 
-    /// The row to store.
-    pub(crate) fn into_row(self, origin: Origin<'_>) -> Result<NewMessage, Error> {
+    /// The partition key, as text.
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_ref().map(|key| key.text.as_str())
+    }
+
+    /// The payload's bytes, if it could be encoded.
+    pub fn payload(&self) -> Option<&[u8]> {
+        self.payload.as_deref().ok()
+    }
+
+    /// A header of the publisher's.
+    pub fn header(&self, key: &str) -> Option<&str> {
+        self.headers.get(key).map(String::as_str)
+    }
+
+    /// Sets a header, in the place of one that may be there.
+    pub fn set_header(&mut self, key: impl Into<String>, value: impl Into<String>) {
+        self.headers.insert(key.into(), value.into());
+    }
+
+    pub(crate) fn default_header(&mut self, key: &str, value: &str) {
+        self.headers.entry(key.to_owned()).or_insert_with(|| value.to_owned());
+    }
+
+    /// Neither a lock of a key nor a check of its id precedes the INSERT.
+    pub(crate) fn is_one_statement(&self) -> bool {
+        self.key.is_none() && !self.given_id && self.unique.is_none()
+    }
+
+    /// The row to store, if the module's rules let it pass.
+    pub(crate) fn into_row(mut self, origin: Origin<'_>) -> Result<NewMessage, Error> {
+        for interceptor in &origin.rules.interceptors {
+            interceptor(&mut self).map_err(|source| Error::Refused { message: self.name, source })?;
+        }
+        let (name, limit) = (self.name, origin.rules.max_payload);
+        let row = self.encoded(origin)?;
+        let bytes = row.payload.len() + row.envelope.len();
+        if bytes > limit {
+            return Err(Error::TooLarge { message: name, bytes, limit });
+        }
+        Ok(row)
+    }
+
+    fn encoded(self, origin: Origin<'_>) -> Result<NewMessage, Error> {
         let payload = self.payload.map_err(|source| Error::Encode { message: self.name, source })?;
         let hash = self.key.as_ref().map(|key| key.hash);
         let envelope = Envelope {
@@ -138,28 +195,36 @@ impl Staged {
             content_type: self.content_type.to_owned(),
             key: self.key.map(|key| key.text),
             available_at: self.available_at,
+            fault_to: self.fault_to.map(str::to_owned),
             headers: self.headers,
         };
         Ok(NewMessage {
             id: self.id,
             given_id: self.given_id,
-            names: std::iter::once(self.name).chain(self.aliases.iter().copied()).collect(),
+            names: std::iter::once(self.name).chain(self.aliases.iter().copied()).map(Into::into).collect(),
             version: i32::try_from(self.version).unwrap_or(i32::MAX),
             // Without a key the id spreads the load.
-            slot: i16::try_from(key::slot(hash.unwrap_or_else(|| super::stable_hash(self.id.0.as_bytes()))))
-                .expect("fewer than 32768 slots"),
+            slot: key::stored_slot(hash.unwrap_or_else(|| stable_hash(self.id.0.as_bytes()))),
             key_hash: hash.map(u64::cast_signed),
             priority: self.priority.stored(),
             delay_micros: self.delay.map(micros),
             available_at: self.available_at.map(fluens_diesel::Ts),
             ttl_micros: self.ttl.map(micros),
+            unique: self.unique.map(|unique| unique_key(self.name, unique)),
+            latest: self.latest.map(|key| key.hash.cast_signed()),
             envelope: envelope.to_bytes(),
             payload,
         })
     }
 }
 
-fn micros(duration: Duration) -> i64 {
+fn unique_key(message: &'static str, Unique { key, within }: Unique) -> UniqueKey {
+    let hash = stable_hash(format!("{message}\0{}", key.text).as_bytes()).cast_signed();
+    // PostgreSQL's text holds no NUL.
+    UniqueKey { message, key: key.text.replace('\0', "\u{fffd}"), hash, within_micros: within.map(micros) }
+}
+
+pub(crate) fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX / 4)
 }
 
@@ -212,6 +277,6 @@ pub struct Receipt {
     pub id: Id,
     /// For how many consumers it was stored. Zero: nobody subscribes to it yet, and nobody will ever see it.
     pub consumers: u32,
-    /// A message with this id, given by the caller, was published before: nothing was stored.
+    /// It was published before, under this id given by the caller, or under the same `unique` key: nothing was stored.
     pub duplicate: bool,
 }

@@ -1,7 +1,18 @@
-//! What a failure means: when a delivery runs again, and whether it counts. Pure; the lane's worker acts on it.
+//! What a failure means. A failed run comes in; when it runs again, whether it counts, who is told and what is kept goes
+//! out. The lane's worker acts on it; what was given up waits here for a person to decide.
 
+mod attempt;
 mod blame;
+pub(crate) mod code;
+mod fault;
+mod letters;
 mod retry;
 
+pub use attempt::Attempt;
+pub(crate) use attempt::{History, fingerprint};
 pub(crate) use blame::{Blame, blame};
-pub(crate) use retry::{Next, after_failure};
+pub use fault::Fault;
+pub(crate) use fault::{NewFault, fault_name, is_fault};
+pub use letters::{Cursor, DeadLetter, DeadLetters, Expired, ExpiredMessage, Filter, Page};
+pub use retry::Retry;
+pub(crate) use retry::{Policy, Verdict};

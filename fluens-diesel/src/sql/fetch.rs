@@ -1,0 +1,283 @@
+//! What a node takes into its hands.
+
+use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, SmallInt, Text};
+
+use super::{bind::List, inbox::from_now, template::statement};
+use crate::{Due, Standing, Tables, Ts};
+
+/// What a consumer asks for.
+#[derive(Debug, Clone, Default)]
+pub struct Fetch {
+    /// The consumer.
+    pub consumer: i32,
+    /// Only messages of these names,
+    pub messages: Vec<String>,
+    /// and up to this version: a node takes only what it knows.
+    pub version: i32,
+    /// Slot by slot, in this order.
+    pub slots: Vec<i16>,
+    /// At most so many rows of one slot and priority,
+    pub per_slot: i64,
+    /// so many in all,
+    pub limit: i64,
+    /// and rows until this many bytes are exceeded.
+    pub max_bytes: i64,
+    /// Rows the node has in hand.
+    pub taken: Vec<i64>,
+    /// Keys of which the node has enough in hand.
+    pub full_keys: Vec<i64>,
+    /// A failed row holds back its key; if not, only a parked one does.
+    pub strict: bool,
+    /// What has waited that long goes before all priorities; `None`: they are not asked for this time.
+    pub fairness_micros: Option<i64>,
+}
+
+/// The columns of a [`Due`] row, in both dialects.
+#[rustfmt::skip]
+pub(crate) type DueRow = (
+    i64, i32, i32, i16, bool, i16, Option<i64>, i64, Option<i64>, i32, i32, bool, Option<String>, Vec<u8>, Vec<u8>,
+);
+
+/// The ready rows of a slot and priority that this node may take.
+macro_rules! takeable_on_postgres {
+    () => {
+        "i.consumer_id = {consumer} AND i.state = 0 AND i.slot = p.slot AND i.priority = p.priority \
+         AND i.seq <> ALL ({taken}) AND (i.key_hash IS NULL OR i.key_hash <> ALL ({full_keys})) \
+         AND i.message = ANY ({messages}) AND i.version <= {version}"
+    };
+}
+
+/// The ready rows that this node may take.
+macro_rules! takeable_on_sqlite {
+    () => {
+        "i.consumer_id = {consumer} AND i.state = 0 AND i.seq NOT IN (SELECT value FROM json_each({taken})) \
+         AND (i.key_hash IS NULL OR i.key_hash NOT IN (SELECT value FROM json_each({full_keys}))) \
+         AND i.message IN (SELECT value FROM json_each({messages})) AND i.version <= {version} \
+         AND i.slot NOT IN (SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer})"
+    };
+}
+
+/// What a ready row is good for. Behind a row that waits its time to live stands still: blocked goes before expired.
+macro_rules! standing {
+    () => {
+        "CASE \
+             WHEN i.latest IS NOT NULL AND i.attempt = 0 AND EXISTS (SELECT 1 FROM {fluens}inbox n \
+                 WHERE n.consumer_id = i.consumer_id AND n.latest = i.latest AND n.latest IS NOT NULL \
+                 AND n.state = 0 AND n.seq > i.seq) THEN 3 \
+             WHEN i.key_hash IS NOT NULL AND CASE WHEN {strict} \
+                 THEN EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = i.consumer_id \
+                     AND h.key_hash = i.key_hash AND h.state IN (2, 3, 7) AND h.seq < i.seq) \
+                 ELSE EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = i.consumer_id \
+                     AND h.key_hash = i.key_hash AND h.state IN (2, 7) AND h.state = 7 AND h.seq < i.seq) END THEN 1 \
+             WHEN i.expires_at <= {now} THEN 2 \
+             ELSE 0 END"
+    };
+}
+
+/// A held row may be tried again: its slot does not stand still, and no parked row of its key is before it. The latter not
+/// by NOT EXISTS: PostgreSQL would make a join of it and read all that failed to find the parked ones.
+macro_rules! may_be_tried {
+    () => {
+        "NOT EXISTS (SELECT 1 FROM {fluens}halted s WHERE s.consumer_id = i.consumer_id AND s.slot = i.slot) \
+         AND (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = i.consumer_id AND h.key_hash = i.key_hash \
+             AND h.state IN (2, 7) AND h.state = 7 AND h.seq < i.seq LIMIT 1) IS NULL"
+    };
+}
+pub(crate) use may_be_tried;
+
+statement! {
+    /// Rows that have waited too long, by place in the line. Only the front of each line is looked at, so that no backlog
+    /// is walked; and of a front only what has nothing younger before it, so that a line keeps its order: a row
+    /// published for later may have waited longer than the one before it.
+    FindOverdue {
+        consumer: i32, messages: List<String>, version: i32, priorities: List<i16>, slots: List<i16>, limit: i64,
+        taken: List<i64>, full_keys: List<i64>, fairness_micros: i64,
+    } -> (BigInt),
+    postgres: concat!(
+        "SELECT r.seq FROM unnest({priorities}, {slots}) AS p(priority, slot), LATERAL ( \
+             SELECT seq, bool_and(since <= {now} - {fairness_micros} * interval '1 microsecond') \
+                 OVER (ORDER BY seq) AS overdue \
+             FROM (SELECT i.seq, GREATEST(i.published_at, i.due_at) AS since FROM {fluens}inbox i WHERE ",
+        takeable_on_postgres!(), " ORDER BY i.seq LIMIT 8) front) r \
+         WHERE p.slot <> ALL (ARRAY(SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer})) AND r.overdue \
+         ORDER BY r.seq LIMIT {limit}",
+    ),
+    sqlite: concat!(
+        "SELECT seq FROM (SELECT i.seq, min(max(i.published_at, COALESCE(i.due_at, 0)) <= {now} - {fairness_micros}) \
+             OVER (PARTITION BY i.priority ORDER BY i.seq) AS overdue \
+         FROM (SELECT p.value AS priority, (SELECT i.seq FROM {fluens}inbox i WHERE i.priority = p.value AND ",
+        takeable_on_sqlite!(), " ORDER BY i.seq LIMIT 1) AS seq FROM (SELECT DISTINCT value FROM json_each({priorities})) p) head \
+         CROSS JOIN {fluens}inbox i WHERE i.priority = head.priority AND i.seq >= head.seq \
+             AND i.seq < head.seq + {limit} AND ", takeable_on_sqlite!(),
+        ") WHERE overdue ORDER BY seq LIMIT {limit}",
+    ),
+}
+
+statement! {
+    /// Walks the ready index once per priority and slot, so that a backlog elsewhere costs nothing: a plain
+    /// `slot = ANY(..)` sorted a million rows. The pairs come in the order wanted and LIMIT stops the walk; what is
+    /// overdue stands before it, and only what was chosen is read whole. A row behind a waiting one of its key is
+    /// reported as blocked, to be set aside once instead of stepped over for ever. The running sum bounds the bytes; it
+    /// reads lengths, not contents. On SQLite, where slots do not lead the index, rows of halted slots are stepped over.
+    FetchReady {
+        consumer: i32, messages: List<String>, version: i32, priorities: List<i16>, slots: List<i16>, per_slot: i64,
+        limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool, overdue: List<i64>,
+    } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, BigInt, Nullable<BigInt>, Integer,
+        Integer, Bool, Nullable<Text>, Binary, Binary),
+    postgres: concat!(
+        "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, \
+             (extract(epoch FROM published_at) * 1000000)::bigint, \
+             (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, \
+             version, standing, latest IS NOT NULL, history, envelope, payload \
+         FROM (SELECT *, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM ( \
+             SELECT r.*, chosen.overdue FROM ( \
+                 SELECT seq, true AS overdue FROM unnest({overdue}) seq \
+                 UNION ALL SELECT r.seq, false FROM unnest({priorities}, {slots}) AS p(priority, slot), LATERAL ( \
+                     SELECT i.seq FROM {fluens}inbox i WHERE ", takeable_on_postgres!(),
+                         " AND i.seq <> ALL ({overdue}) ORDER BY i.seq LIMIT {per_slot}) r \
+                     WHERE p.slot <> ALL (ARRAY(SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer})) \
+                 LIMIT {limit}) chosen, LATERAL ( \
+                 SELECT i.*, octet_length(i.envelope) + octet_length(i.payload) AS size, ", standing!(), " AS standing \
+                 FROM {fluens}inbox i WHERE i.seq = chosen.seq AND i.state = 0 LIMIT 1) r) bounded) summed \
+         WHERE total - size < {max_bytes}",
+    ),
+    sqlite: concat!(
+        "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, expires_at - {now}, \
+             version, standing, latest IS NOT NULL, history, envelope, payload \
+         FROM (SELECT *, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM ( \
+             SELECT i.*, chosen.overdue, length(i.envelope) + length(i.payload) AS size, ", standing!(), " AS standing \
+             FROM (SELECT value AS seq, true AS overdue FROM json_each({overdue}) \
+                 UNION ALL SELECT seq, false FROM (SELECT i.seq FROM {fluens}inbox i WHERE ", takeable_on_sqlite!(),
+                     " AND i.seq NOT IN (SELECT value FROM json_each({overdue})) \
+                     ORDER BY i.priority DESC, i.seq LIMIT {limit}) \
+                 LIMIT {limit}) chosen \
+             CROSS JOIN {fluens}inbox i WHERE i.seq = chosen.seq AND i.state = 0)) \
+         WHERE total - size < {max_bytes}",
+    ),
+}
+
+statement! {
+    /// Held rows whose time has come, the longest waiting first. `(SELECT {now})`: PostgreSQL's clock may not lead into
+    /// an index by itself, and every held row would be read.
+    FetchHeld {
+        consumer: i32, messages: List<String>, version: i32, limit: i64, max_bytes: i64, taken: List<i64>,
+        fairness_micros: Option<i64>,
+    } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, BigInt, Nullable<BigInt>, Integer,
+        Integer, Bool, Nullable<Text>, Binary, Binary),
+    postgres: concat!(
+        "SELECT seq, attempt, forgiven, priority, \
+             COALESCE(GREATEST(published_at, due_at) <= {now} - {fairness_micros} * interval '1 microsecond', false), \
+             slot, key_hash, (extract(epoch FROM published_at) * 1000000)::bigint, \
+             (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, version, \
+             CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, latest IS NOT NULL, history, envelope, payload \
+         FROM (SELECT *, sum(size) OVER (ORDER BY due_at, seq ROWS UNBOUNDED PRECEDING) AS total FROM ( \
+             SELECT i.*, octet_length(i.envelope) + octet_length(i.payload) AS size FROM {fluens}inbox i \
+             WHERE i.consumer_id = {consumer} AND i.state = 2 AND i.due_at <= (SELECT {now}) \
+                 AND i.seq <> ALL ({taken}) AND i.message = ANY ({messages}) AND i.version <= {version} AND ",
+                 may_be_tried!(), " \
+             ORDER BY i.due_at LIMIT {limit}) bounded) summed \
+         WHERE total - size < {max_bytes}",
+    ),
+    sqlite: concat!(
+        "SELECT seq, attempt, forgiven, priority, \
+             COALESCE(max(published_at, due_at) <= {now} - {fairness_micros}, false), \
+             slot, key_hash, published_at, expires_at - {now}, version, \
+             CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, latest IS NOT NULL, history, envelope, payload \
+         FROM (SELECT *, sum(size) OVER (ORDER BY due_at, seq ROWS UNBOUNDED PRECEDING) AS total FROM ( \
+             SELECT i.*, length(i.envelope) + length(i.payload) AS size FROM {fluens}inbox i \
+             WHERE i.consumer_id = {consumer} AND i.state = 2 AND i.due_at <= {now} \
+                 AND i.seq NOT IN (SELECT value FROM json_each({taken})) \
+                 AND i.message IN (SELECT value FROM json_each({messages})) AND i.version <= {version} AND ",
+                 may_be_tried!(), " \
+             ORDER BY i.due_at LIMIT {limit})) \
+         WHERE total - size < {max_bytes}",
+    ),
+}
+
+/// Every priority, the highest first, with every slot.
+fn pairs(slots: &[i16]) -> (List<i16>, List<i16>) {
+    let pairs = (0_i16..=3).rev().flat_map(|priority| slots.iter().map(move |slot| (priority, *slot)));
+    let (priorities, slots) = pairs.unzip();
+    (List(priorities), List(slots))
+}
+
+impl FindOverdue {
+    pub(crate) fn new(tables: &Tables, fetch: &Fetch, fairness_micros: i64) -> Self {
+        let (priorities, slots) = pairs(&fetch.slots);
+        FindOverdue {
+            tables: tables.clone(),
+            consumer: fetch.consumer,
+            messages: List(fetch.messages.clone()),
+            version: fetch.version,
+            priorities,
+            slots,
+            limit: fetch.limit,
+            taken: List(fetch.taken.clone()),
+            full_keys: List(fetch.full_keys.clone()),
+            fairness_micros,
+        }
+    }
+}
+
+impl FetchReady {
+    pub(crate) fn new(tables: &Tables, fetch: &Fetch, overdue: List<i64>) -> Self {
+        let (priorities, slots) = pairs(&fetch.slots);
+        FetchReady {
+            tables: tables.clone(),
+            consumer: fetch.consumer,
+            messages: List(fetch.messages.clone()),
+            version: fetch.version,
+            priorities,
+            slots,
+            per_slot: fetch.per_slot,
+            limit: fetch.limit,
+            max_bytes: fetch.max_bytes,
+            taken: List(fetch.taken.clone()),
+            full_keys: List(fetch.full_keys.clone()),
+            strict: fetch.strict,
+            overdue,
+        }
+    }
+}
+
+impl FetchHeld {
+    pub(crate) fn new(tables: &Tables, fetch: &Fetch) -> Self {
+        FetchHeld {
+            tables: tables.clone(),
+            consumer: fetch.consumer,
+            messages: List(fetch.messages.clone()),
+            version: fetch.version,
+            limit: fetch.limit,
+            max_bytes: fetch.max_bytes,
+            taken: List(fetch.taken.clone()),
+            fairness_micros: fetch.fairness_micros,
+        }
+    }
+}
+
+pub(crate) fn due(row: DueRow) -> Due {
+    let (seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, expires, ..) = row;
+    let (.., version, standing, latest, history, envelope, payload) = row;
+    Due {
+        seq,
+        attempt,
+        forgiven,
+        priority,
+        overdue,
+        slot,
+        key_hash,
+        published_at: Ts::of_micros(published_at),
+        expires_in: expires.map(from_now),
+        version,
+        standing: match standing {
+            0 => Standing::Run,
+            1 => Standing::Blocked,
+            2 => Standing::Expired,
+            _ => Standing::Superseded,
+        },
+        latest,
+        history,
+        envelope,
+        payload,
+    }
+}

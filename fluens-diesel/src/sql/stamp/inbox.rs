@@ -1,0 +1,55 @@
+//! [`Inbox`](crate::Inbox), stamped.
+
+macro_rules! stamp_inbox {
+    ($store:ty) => {
+        impl $crate::Inbox for $store {
+            async fn look(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                consumers: &[i32],
+            ) -> QueryResult<Vec<Look>> {
+                let look = LookAt { tables: tables.clone(), consumers: consumers.iter().copied().collect() };
+                let rows: Vec<LookRow> = look.load(conn).await?;
+                Ok(rows.into_iter().map(look_of).collect())
+            }
+
+            async fn fetch(conn: &mut Self::Conn, tables: &Tables, fetch: &Fetch) -> QueryResult<Vec<Due>> {
+                let mut overdue = Vec::new();
+                if let Some(fairness) = fetch.fairness_micros {
+                    overdue = FindOverdue::new(tables, fetch, fairness).load::<(i64,)>(conn).await?;
+                }
+                let overdue = overdue.into_iter().map(|(seq,)| seq).collect();
+                let rows: Vec<DueRow> = FetchReady::new(tables, fetch, overdue).load(conn).await?;
+                Ok(rows.into_iter().map(due).collect())
+            }
+
+            async fn fetch_held(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                fetch: &Fetch,
+            ) -> QueryResult<Vec<Due>> {
+                let rows: Vec<DueRow> = FetchHeld::new(tables, fetch).load(conn).await?;
+                Ok(rows.into_iter().map(due).collect())
+            }
+
+            async fn promote(conn: &mut Self::Conn, tables: &Tables, consumer: i32) -> QueryResult<usize> {
+                in_transaction::<Self, _>(conn, async |conn| {
+                    const LIMIT: i64 = 500;
+                    let scheduled = DueScheduled { tables: tables.clone(), consumer, limit: LIMIT };
+                    let due: Vec<(i64, Option<i64>)> = scheduled.load(conn).await?;
+                    if !due.is_empty() {
+                        Self::lock_keys(conn, tables, due.iter().filter_map(|(_, key)| *key)).await?;
+                        let seqs: List<i64> = due.iter().map(|(seq, _)| *seq).collect();
+                        Requeue { tables: tables.clone(), seqs: seqs.clone() }.execute(conn).await?;
+                        RemoveScheduled { tables: tables.clone(), seqs }.execute(conn).await?;
+                    }
+                    let released =
+                        Release { tables: tables.clone(), consumer, limit: LIMIT }.execute(conn).await?;
+                    Ok(due.len() + released)
+                })
+                .await
+            }
+        }
+    };
+}
+pub(crate) use stamp_inbox;

@@ -1,0 +1,90 @@
+//! The roles of a store, stamped for each backend: the same statements on another connection type. (Generic code over
+//! both does not compile without a bound per statement.) A file per role.
+
+mod inbox;
+mod letters;
+mod registry;
+mod schedule;
+mod schema;
+mod settle;
+mod upkeep;
+
+use diesel::QueryResult;
+use diesel_async::{AsyncConnection, TransactionManager};
+
+use crate::Connect;
+
+/// `stamp!(Db, MIGRATIONS)` implements all roles but [`Connect`]. The store brings what differs: `lock_keys`,
+/// `lock_upkeep`, `lock_schema` and `create_schema`.
+macro_rules! stamp {
+    ($store:ty, $migrations:expr) => {
+        $crate::sql::stamp_prelude::stamp_inbox!($store);
+        $crate::sql::stamp_prelude::stamp_settle!($store);
+        $crate::sql::stamp_prelude::stamp_letters!($store);
+        $crate::sql::stamp_prelude::stamp_schedule!($store);
+        $crate::sql::stamp_prelude::stamp_upkeep!($store);
+        $crate::sql::stamp_prelude::stamp_registry!($store);
+        $crate::sql::stamp_prelude::stamp_schema!($store, $migrations);
+    };
+}
+pub(crate) use stamp;
+
+/// All that a stamped impl names.
+pub(crate) mod prelude {
+    pub(crate) use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+
+    pub(crate) use super::{
+        in_transaction, inbox::stamp_inbox, letters::stamp_letters, registry::stamp_registry,
+        schedule::stamp_schedule, schema::stamp_schema, settle::stamp_settle, stamp, upkeep::stamp_upkeep,
+    };
+    pub(crate) use crate::{
+        Acked, Due, Edit, Ended, Fetch, Held, HoldsBack, Id, Letter, LetterState, Look, Migration, NewLetter,
+        Recurring, Registration, Retention, SCHEMA_VERSION, SchemaVersion, Swept, Tables, Ts, Wanted,
+        sql::{
+            bind::List,
+            fetch::{DueRow, FetchHeld, FetchReady, FindOverdue, due},
+            find::{
+                CountExpired, CountLetters, EndedRow, FindExpired, FindLetters, LetterRow, ended as ended_of,
+                letter as letter_of,
+            },
+            inbox::{DueScheduled, LookAt, LookRow, Release, RemoveScheduled, Requeue, look as look_of},
+            letters::{
+                EditLetter, ExtendKey, ExtendSlot, HoldNothing, LockLetter, Locked, LockedRow, Reenter,
+                RemoveParked, SettleLetter, Unhalt,
+            },
+            registry::{
+                self, IdsOfNames, LockRegistry, Merge, MoveHalted, MoveLetters, MoveRows, NameConsumer,
+                NewConsumer, PresentName, Subscribe, Unsubscribe,
+            },
+            schedule::{
+                CancelPlanned, CancelUnplanned, Fire, MovePlanned, MoveUnplanned, NextFiring, ReadClock,
+                planned_states,
+            },
+            schema::{self, HasSchema, ReadVersion},
+            settle::{Ack, Archive, Expire, Halt, Hold, Park, SetAside, Supersede, WriteLetter, columns},
+            text::micros,
+            upkeep::{
+                RECURRING_KEPT, SweepEnded, SweepHistory, SweepKeysByTime, SweepKeysDone, SweepLetters,
+                SweepRecurring, SweepSeen,
+            },
+        },
+    };
+}
+
+/// Runs `work` in a transaction that may write from its first statement on: Diesel's own `transaction` begins a
+/// deferred one on SQLite, which fails when it wants to write after somebody else did.
+pub(crate) async fn in_transaction<S: Connect, R>(
+    conn: &mut S::Conn,
+    work: impl AsyncFnOnce(&mut S::Conn) -> QueryResult<R>,
+) -> QueryResult<R> {
+    type Manager<S> = <<S as Connect>::Conn as AsyncConnection>::TransactionManager;
+    S::begin(conn).await?;
+    match work(conn).await {
+        Ok(done) => Manager::<S>::commit_transaction(conn).await.map(|()| done),
+        Err(error) => {
+            // The first error is the one to tell.
+            let _ = Manager::<S>::rollback_transaction(conn).await;
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! [`Settle`](crate::Settle), stamped.
+
+macro_rules! stamp_settle {
+    ($store:ty) => {
+        impl $crate::Settle for $store {
+            async fn ack(conn: &mut Self::Conn, tables: &Tables, rows: &[Acked]) -> QueryResult<usize> {
+                let (seqs, attempts) = columns(rows);
+                Ack { tables: tables.clone(), seqs, attempts }.execute(conn).await
+            }
+
+            async fn hold(conn: &mut Self::Conn, tables: &Tables, held: &Held) -> QueryResult<usize> {
+                Hold::new(tables, held).execute(conn).await
+            }
+
+            async fn set_aside(conn: &mut Self::Conn, tables: &Tables, rows: &[Acked]) -> QueryResult<usize> {
+                let (seqs, _) = columns(rows);
+                SetAside { tables: tables.clone(), seqs }.execute(conn).await
+            }
+
+            async fn expire(conn: &mut Self::Conn, tables: &Tables, rows: &[Acked]) -> QueryResult<usize> {
+                let (seqs, attempts) = columns(rows);
+                Expire { tables: tables.clone(), seqs, attempts }.execute(conn).await
+            }
+
+            async fn supersede(conn: &mut Self::Conn, tables: &Tables, rows: &[Acked]) -> QueryResult<usize> {
+                let (seqs, attempts) = columns(rows);
+                Supersede { tables: tables.clone(), seqs, attempts }.execute(conn).await
+            }
+
+            async fn archive(conn: &mut Self::Conn, tables: &Tables, rows: &[Acked]) -> QueryResult<usize> {
+                let (seqs, attempts) = columns(rows);
+                Archive { tables: tables.clone(), seqs, attempts }.execute(conn).await
+            }
+
+            async fn bury(conn: &mut Self::Conn, tables: &Tables, letter: &NewLetter) -> QueryResult<usize> {
+                let (row, attempts) = (letter.row, letter.attempts);
+                let written = WriteLetter::new(tables, letter).execute(conn).await?;
+                if written == 0 {
+                    return Ok(0);
+                }
+                match letter.holds_back {
+                    HoldsBack::Nothing => return Self::ack(conn, tables, &[row]).await,
+                    HoldsBack::Key => {}
+                    HoldsBack::Slot => {
+                        Halt { tables: tables.clone(), letter: letter.id }.execute(conn).await?;
+                    }
+                }
+                Park { tables: tables.clone(), seq: row.seq, attempts }.execute(conn).await
+            }
+        }
+    };
+}
+pub(crate) use stamp_settle;

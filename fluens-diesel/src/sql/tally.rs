@@ -1,0 +1,94 @@
+//! Counts what a batch of messages becomes: which of them are duplicates, and for how many consumers the others are
+//! stored. Pure: the statements are between its calls.
+
+use std::collections::{HashMap, HashSet};
+
+use super::text::storable;
+use crate::{Appended, Id, NewMessage, UniqueKey};
+
+pub(super) struct Tally {
+    ids: Vec<Id>,
+    /// By place in the batch.
+    duplicates: HashSet<usize>,
+    consumers: HashMap<Id, u32>,
+    wake: HashSet<i32>,
+    scheduled: bool,
+}
+
+impl Tally {
+    pub(super) fn of(batch: &[NewMessage]) -> Self {
+        Tally {
+            ids: batch.iter().map(|message| message.id).collect(),
+            duplicates: HashSet::new(),
+            consumers: HashMap::new(),
+            wake: HashSet::new(),
+            scheduled: batch.iter().any(|m| m.delay_micros.is_some() || m.available_at.is_some()),
+        }
+    }
+
+    /// What may have been published before.
+    pub(super) fn given_ids(&self, batch: &[NewMessage]) -> Vec<Id> {
+        self.rest(batch).filter(|(_, message)| message.given_id).map(|(_, message)| message.id).collect()
+    }
+
+    /// What was published before, or earlier in this very batch, under the same id is a duplicate.
+    pub(super) fn keep_new_ids(&mut self, batch: &[NewMessage], new: Vec<(i32, Id)>) {
+        self.keep_once(batch, new, |message| message.given_id);
+    }
+
+    /// The unique keys, each once: of equal ones in this batch the first is meant.
+    pub(super) fn unique_keys(&self, batch: &[NewMessage]) -> Vec<(Id, UniqueKey)> {
+        let mut met = HashSet::new();
+        let keys = self.rest(batch).filter_map(|(_, message)| Some((message.id, message.unique.clone()?)));
+        keys.filter(|(_, key)| met.insert((key.message, storable(&key.key)))).collect()
+    }
+
+    /// Whose key was not free is a duplicate.
+    pub(super) fn keep_free_keys(&mut self, batch: &[NewMessage], free: Vec<(i32, Id)>) {
+        self.keep_once(batch, free, |message| message.unique.is_some());
+    }
+
+    /// What is to be stored.
+    pub(super) fn kept(&self, batch: Vec<NewMessage>) -> Vec<NewMessage> {
+        let kept = |(place, _): &(usize, NewMessage)| !self.duplicates.contains(place);
+        batch.into_iter().enumerate().filter(kept).map(|(_, message)| message).collect()
+    }
+
+    pub(super) fn add(&mut self, rows: Vec<(i32, Id)>) {
+        for (consumer, id) in rows {
+            *self.consumers.entry(id).or_default() += 1;
+            self.wake.insert(consumer);
+        }
+    }
+
+    pub(super) fn finish(self) -> Appended {
+        let consumers_of = |(place, id): (usize, &Id)| {
+            (!self.duplicates.contains(&place)).then(|| self.consumers.get(id).copied().unwrap_or_default())
+        };
+        Appended {
+            consumers: self.ids.iter().enumerate().map(consumers_of).collect(),
+            wake: self.wake.into_iter().collect(),
+            scheduled: self.scheduled,
+        }
+    }
+
+    fn rest<'b>(&self, batch: &'b [NewMessage]) -> impl Iterator<Item = (usize, &'b NewMessage)> {
+        batch.iter().enumerate().filter(|(place, _)| !self.duplicates.contains(place))
+    }
+
+    /// Of the messages meant, one of each id returned stays.
+    fn keep_once(
+        &mut self,
+        batch: &[NewMessage],
+        returned: Vec<(i32, Id)>,
+        meant: impl Fn(&NewMessage) -> bool,
+    ) {
+        let mut returned: HashSet<Id> = returned.into_iter().map(|(_, id)| id).collect();
+        let dropped: Vec<usize> = self
+            .rest(batch)
+            .filter(|(_, message)| meant(message) && !returned.remove(&message.id))
+            .map(|(place, _)| place)
+            .collect();
+        self.duplicates.extend(dropped);
+    }
+}

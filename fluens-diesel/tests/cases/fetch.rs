@@ -1,0 +1,121 @@
+//! What a fetch brings, and what it is good for.
+
+use fluens_diesel::*;
+
+use super::support::*;
+
+fn newest(payload: u8, latest: i64) -> NewMessage {
+    NewMessage { latest: Some(latest), ..plain(payload) }
+}
+
+pub(crate) async fn only_the_newest_of_its_kind_runs<S: Probe>(mut bench: Bench<S>) {
+    bench.publish(vec![newest(1, 9), newest(2, 9), newest(3, 8), plain(4), newest(5, 9)]).await;
+    let rows = bench.fetch().await;
+    let standing: Vec<_> = rows.iter().map(|row| (row.payload[0], row.standing, row.latest)).collect();
+    let superseded = |payload| (payload, Standing::Superseded, true);
+    let run = |payload, latest| (payload, Standing::Run, latest);
+    assert_eq!(standing, [superseded(1), superseded(2), run(3, true), run(4, false), run(5, true)]);
+    let all: Vec<_> = rows.iter().map(acked).collect();
+    assert_eq!(S::supersede(&mut bench.conn, &bench.tables, &all).await.unwrap(), 2);
+    assert_eq!(S::supersede(&mut bench.conn, &bench.tables, &all).await.unwrap(), 0);
+    assert_eq!(bench.runnable().await, [3, 4, 5]);
+    assert_eq!(bench.rows("inbox", "state = 6 AND ended_at IS NOT NULL").await, 2);
+}
+
+pub(crate) async fn one_that_was_tried_is_not_superseded<S: Probe>(mut bench: Bench<S>) {
+    bench.publish(vec![newest(1, 9)]).await;
+    let row = bench.fetch().await.remove(0);
+    bench.hold(&row, SECOND).await;
+    bench.publish(vec![newest(2, 9)]).await;
+    bench.clock.advance(SECOND);
+    let held = bench.fetch_held().await.remove(0);
+    assert_eq!((held.standing, held.latest, held.history.as_deref()), (Standing::Run, true, Some("[1]")));
+    assert_eq!(S::supersede(&mut bench.conn, &bench.tables, &[acked(&held)]).await.unwrap(), 0);
+}
+
+pub(crate) async fn a_failed_row_holds_back_its_key_unless_order_is_relaxed<S: Probe>(mut bench: Bench<S>) {
+    bench.publish(vec![keyed(1, 5), keyed(2, 5), keyed(3, 6)]).await;
+    let row = bench.fetch().await.remove(0);
+    bench.hold(&row, HOUR).await;
+    assert_eq!(bench.runnable().await, [3]);
+    let relaxed = Fetch { strict: false, ..bench.wanted() };
+    let rows = bench.fetch_as(&relaxed).await;
+    assert!(rows.iter().all(|row| row.standing == Standing::Run) && rows.len() == 2);
+}
+
+pub(crate) async fn a_parked_row_holds_back_its_key_in_any_order<S: Probe>(mut bench: Bench<S>) {
+    bench.dead(keyed(1, 5), HoldsBack::Key).await;
+    bench.publish(vec![keyed(2, 5)]).await;
+    for strict in [true, false] {
+        let wanted = Fetch { strict, ..bench.wanted() };
+        assert_eq!(bench.fetch_as(&wanted).await[0].standing, Standing::Blocked);
+    }
+}
+
+pub(crate) async fn what_waits_too_long_goes_before_all_priorities<S: Probe>(mut bench: Bench<S>) {
+    let with = |priority, payload| NewMessage { priority, ..plain(payload) };
+    bench.publish(vec![with(0, 1), with(0, 2)]).await;
+    bench.clock.advance(HOUR);
+    bench.publish((10..30).map(|payload| with(3, payload)).collect()).await;
+    bench.publish(vec![with(0, 40)]).await;
+
+    let unfair = Fetch { limit: 5, ..bench.wanted() };
+    let rows = bench.fetch_as(&unfair).await;
+    assert!(rows.iter().all(|row| !row.overdue && row.priority == 3), "the limit is filled by the highest");
+
+    let fair = Fetch { fairness_micros: Some(60_000_000), ..unfair };
+    let rows = bench.fetch_as(&fair).await;
+    let seen: Vec<_> = rows.iter().map(|row| (row.payload[0], row.overdue)).collect();
+    assert_eq!(seen, [(1, true), (2, true), (10, false), (11, false), (12, false)]);
+
+    let taken = rows.iter().map(|row| row.seq).take(1).collect();
+    let rest = Fetch { taken, limit: 100, ..fair };
+    let payloads: Vec<_> = bench.fetch_as(&rest).await.iter().map(|row| row.payload[0]).collect();
+    assert_eq!(payloads, [2].into_iter().chain(10..30).chain([40]).collect::<Vec<u8>>(), "each once");
+}
+
+pub(crate) async fn a_line_keeps_its_order_though_its_second_waited_longer<S: Probe>(mut bench: Bench<S>) {
+    bench.publish(vec![later(keyed(2, 5), SECOND)]).await;
+    bench.clock.advance(HOUR);
+    bench.publish(vec![keyed(1, 5)]).await;
+    bench.promote().await;
+    let fair = Fetch { fairness_micros: Some(60_000_000), ..bench.wanted() };
+    let seen: Vec<_> = bench.fetch_as(&fair).await.iter().map(|row| (row.payload[0], row.overdue)).collect();
+    assert_eq!(seen, [(1, false), (2, false)]);
+}
+
+pub(crate) async fn behind_a_waiting_row_time_stands_still<S: Probe>(mut bench: Bench<S>) {
+    bench.dead(keyed(1, 5), HoldsBack::Key).await;
+    bench.publish(vec![mortal(keyed(2, 5), SECOND), mortal(keyed(3, 6), SECOND)]).await;
+    bench.clock.advance(HOUR);
+    let standing: Vec<_> = bench.fetch().await.iter().map(|row| row.standing).collect();
+    assert_eq!(standing.len(), 2);
+    assert!(standing.contains(&Standing::Blocked) && standing.contains(&Standing::Expired));
+}
+
+pub(crate) async fn what_was_set_aside_comes_back_up_to_the_next_that_waits<S: Probe>(mut bench: Bench<S>) {
+    bench.publish((1..=4).map(|payload| keyed(payload, 5)).collect()).await;
+    let rows = bench.fetch().await;
+    bench.hold(&rows[0], SECOND).await;
+    assert_eq!(bench.set_blocked_aside().await, 3);
+    let look = bench.look().await;
+    assert!(look.waiting && !look.freed && !look.ready && look.next_held == Some(SECOND));
+    assert_eq!(bench.promote().await, 0);
+
+    bench.clock.advance(SECOND);
+    let held = bench.fetch_held().await.remove(0);
+    bench.ack(&held).await;
+    let look = bench.look().await;
+    assert!(look.waiting && look.freed && look.next_held.is_none());
+    assert_eq!(bench.promote().await, 3);
+    assert_eq!(bench.runnable().await, [2, 3, 4]);
+
+    let rows = bench.fetch().await;
+    bench.hold(&rows[1], HOUR).await;
+    assert_eq!(bench.set_blocked_aside().await, 1);
+    let first = [acked(&rows[0])];
+    assert_eq!(S::set_aside(&mut bench.conn, &bench.tables, &first).await.unwrap(), 1);
+    assert!(bench.look().await.freed);
+    assert_eq!(bench.promote().await, 1, "2 comes before the one that failed, 4 after it");
+    assert_eq!(bench.runnable().await, [2]);
+}

@@ -1,0 +1,55 @@
+//! The cases on a SQLite database in memory.
+
+mod cases;
+
+use cases::support::{Bench, Probe};
+use diesel::{QueryableByName, sql_types::BigInt};
+use diesel_async::RunQueryDsl;
+use fluens_diesel::{Connect, DatabaseSettings, sqlite::Db};
+
+#[derive(QueryableByName)]
+struct Number {
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+}
+
+impl Probe for Db {
+    async fn number(conn: &mut Self::Conn, sql: String) -> i64 {
+        diesel::sql_query(sql).get_result::<Number>(conn).await.unwrap().number
+    }
+
+    fn old_row(state: i16) -> String {
+        format!(
+            "INSERT INTO fluens_inbox (key_hash, published_at, due_at, expires_at, message_id, consumer_id, version, \
+                 slot, priority, state, message, envelope, payload) \
+             VALUES (CASE WHEN {state} IN (2, 3) THEN 5 END, 1, 1, CASE WHEN {state} = 4 THEN 2 END, randomblob(16), 1, \
+                 1, 5, 1, {state}, 'orders.placed', x'00', x'0{state}')"
+        )
+    }
+}
+
+async fn open() -> Bench<Db> {
+    let url = "sqlite::memory:".to_owned();
+    let settings = DatabaseSettings { url, schema: None, connections: 1, statement_cache: true };
+    Bench::new(&Db::open(&settings).await.unwrap(), None).await
+}
+
+suite! { Db, open:
+    unique: a_key_is_taken_until_its_message_is_done, a_key_is_taken_for_a_time,
+        of_equal_keys_in_one_batch_the_first_is_published, an_id_given_twice_takes_no_key,
+        what_is_dead_or_parked_counts_as_done, what_failed_or_is_for_later_is_not_done;
+    fetch: only_the_newest_of_its_kind_runs, one_that_was_tried_is_not_superseded,
+        a_failed_row_holds_back_its_key_unless_order_is_relaxed, a_parked_row_holds_back_its_key_in_any_order,
+        what_waits_too_long_goes_before_all_priorities, a_line_keeps_its_order_though_its_second_waited_longer,
+        behind_a_waiting_row_time_stands_still, what_was_set_aside_comes_back_up_to_the_next_that_waits;
+    decide: a_letter_is_written_once_and_replayed_once, a_parked_row_is_replayed_before_what_waits_behind_it,
+        a_skipped_letter_stays_dead_and_can_be_replayed_later, a_discarded_letter_frees_its_key,
+        a_halted_slot_stands_still_until_the_last_letter_is_decided,
+        of_two_parked_rows_of_a_key_each_answers_for_its_own_time, an_edit_may_change_the_key,
+        letters_are_found_by_everything_they_have, letters_come_page_by_page, a_renamed_consumer_keeps_its_letters,
+        expired_messages_are_found_in_line;
+    schedule: what_has_not_started_can_be_taken_back, what_has_not_started_can_be_moved_with_its_time_to_live,
+        a_recurring_message_fires_once_per_time;
+    upkeep: what_has_ended_is_deleted_when_its_time_is_over, kept_for_ever_is_kept,
+        a_database_of_version_1_is_brought_up_to_date;
+}

@@ -1,0 +1,57 @@
+//! Deletes what has ended and is no longer kept: a bounded number of rows per transaction, one node at a time. It reads
+//! what is true, so timer and call take one path.
+
+use std::{sync::Arc, time::Duration};
+
+use fluens_diesel::{Store, Swept};
+use tokio::sync::watch;
+
+use super::Database;
+use crate::{Error, clock::Clock};
+
+/// Rows of each kind per transaction.
+const BATCH: i64 = 500;
+
+/// The upkeep of one database.
+pub(super) struct Upkeep<S: Store> {
+    pub(super) db: Arc<Database<S>>,
+    pub(super) every: Duration,
+    pub(super) clock: Clock,
+    pub(super) stop: watch::Receiver<bool>,
+}
+
+impl<S: Store> Upkeep<S> {
+    pub(super) async fn run(mut self) {
+        while !*self.stop.borrow() {
+            let next = self.clock.now() + self.every;
+            tokio::select! {
+                _ = self.stop.changed() => continue,
+                () = self.db.sweep.notified() => {}
+                () = self.clock.reached(next) => {}
+            }
+            match sweep(&self.db).await {
+                Ok(Swept { processed: 0, expired: 0, dead_letters: 0, deduplication: 0, .. }) => {}
+                Ok(swept) => tracing::info!(?swept, "deleted what had ended"),
+                Err(error) => tracing::warn!(%error, "upkeep failed; trying again later"),
+            }
+        }
+    }
+}
+
+/// Until nothing is left, or another node is at it.
+pub(super) async fn sweep<S: Store>(db: &Database<S>) -> Result<Swept, Error> {
+    let mut total = Swept::default();
+    loop {
+        let mut conn = db.writer().await?;
+        let Some(swept) = S::sweep(&mut conn, &db.tables, &db.retention, BATCH).await? else {
+            return Ok(total);
+        };
+        drop(conn);
+        total += swept;
+        let full = usize::try_from(BATCH).unwrap_or(usize::MAX);
+        let most = swept.processed.max(swept.expired).max(swept.dead_letters).max(swept.deduplication);
+        if most < full {
+            return Ok(total);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Two locks -> every reason why the second would break messages of the first. A pure function: no file, no registry.
+
+use super::{
+    fields::{self, Subject, Variants},
+    lock::{Lock, MessageEntry, PayloadEntry},
+};
+use crate::Problem;
+
+pub(super) fn problems(locked: &Lock, present: &Lock) -> Vec<Problem> {
+    let messages = locked.messages.iter().flat_map(|entry| of_message(entry, present));
+    let links = present.messages.iter().filter_map(|entry| missing_link(entry, locked));
+    let payloads = locked.payloads.iter().flat_map(|entry| of_payload(entry, present));
+    messages.chain(links).chain(payloads).collect()
+}
+
+fn of_message(locked: &MessageEntry, present: &Lock) -> Vec<Problem> {
+    let mut found = None;
+    let mut problems = Vec::new();
+    for name in locked.names() {
+        match present_as(name, locked.version, present) {
+            Some(now) => found = found.or(Some(now)),
+            None => problems.push(gone(name, locked.version, present)),
+        }
+    }
+    if let Some(now) = found {
+        let subject = Subject {
+            what: format!("message `{}` (version {})", locked.name, locked.version),
+            instead: format!(
+                "leave the type as it was, and write the new one as `#[message(name = \"{}\", version = {}, from = ..)]`",
+                now.name,
+                newest(&now.name, present) + 1
+            ),
+        };
+        problems.extend(options(&subject, locked, now));
+        problems.extend(of_shape(&subject, (&locked.serde, &locked.fields), (&now.serde, &now.fields)));
+    }
+    problems
+}
+
+/// By its name, or else by one it had before.
+fn present_as<'a>(name: &str, version: u32, present: &'a Lock) -> Option<&'a MessageEntry> {
+    let versions = || present.messages.iter().filter(|message| message.version == version);
+    versions().find(|message| message.name == name).or_else(|| versions().find(|m| m.is_called(name)))
+}
+
+fn newest(name: &str, present: &Lock) -> u32 {
+    let versions = present.messages.iter().filter(|message| message.is_called(name));
+    versions.map(|message| message.version).max().unwrap_or(0)
+}
+
+/// A later version does not help: its `from` needs the type.
+fn gone(name: &str, version: u32, present: &Lock) -> Problem {
+    let what = format!(
+        "message `{name}` (version {version}) is gone: stored messages of it would become dead letters"
+    );
+    let help = match newest(name, present) {
+        0 => format!(
+            "keep the type until none of them waits; if it has another name now, write `alias = \"{name}\"` beside it"
+        ),
+        newest if newest > version => format!(
+            "keep the type, so that version {} is made from it: `#[message(name = \"{name}\", version = {}, from = ..)]`",
+            version + 1,
+            version + 1
+        ),
+        _ => "bring the type back: the versions before it cannot read it".to_owned(),
+    };
+    Problem::new(what, help)
+}
+
+/// A new version reads the bytes of all before it, each made from the one before. One that was recorded without
+/// stays as it is.
+fn missing_link(present: &MessageEntry, locked: &Lock) -> Option<Problem> {
+    let related =
+        || locked.messages.iter().filter(|message| message.names().any(|name| present.is_called(name)));
+    let has_older = related().any(|message| message.version < present.version);
+    let never_had_one = related().any(|message| message.version == present.version && !message.upgrades);
+    if present.upgrades || !has_older || never_had_one {
+        return None;
+    }
+    let MessageEntry { name, version, .. } = present;
+    let before = version - 1;
+    Some(Problem::new(
+        format!("message `{name}` (version {version}) is not made from version {before}, which may be stored"),
+        format!(
+            "name the type of version {before}, `#[message(name = \"{name}\", version = {version}, from = ..)]`, \
+             and write an `impl From` of it"
+        ),
+    ))
+}
+
+/// What its bytes and its order depend on, besides the fields.
+fn options(subject: &Subject, locked: &MessageEntry, now: &MessageEntry) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if locked.codec != now.codec {
+        let what = format!("its codec wrote `{}` and writes `{}`", locked.codec, now.codec);
+        problems.push(subject.problem(&what, "keep the codec"));
+    }
+    if locked.partition != now.partition {
+        let shown = |key: &Option<String>| key.clone().unwrap_or_else(|| "none".into());
+        let what = format!(
+            "its partition was `{}` and is `{}`: those in flight would lose their order",
+            shown(&locked.partition),
+            shown(&now.partition)
+        );
+        problems.push(subject.problem(&what, "keep `partition`"));
+    }
+    problems
+}
+
+/// A type that has another path now is looked at by the messages that name it. Types inside of functions may share a
+/// path: one of them has to do.
+fn of_payload(locked: &PayloadEntry, present: &Lock) -> Vec<Problem> {
+    let subject = Subject {
+        what: format!("payload `{}`", locked.path),
+        instead: "leave the type as it was, and write the new one for a new version of the messages it is part of: \
+                  `#[message(version = .., from = ..)]`"
+            .to_owned(),
+    };
+    let same_path = present.payloads.iter().filter(|payload| payload.path == locked.path);
+    let each = same_path
+        .map(|now| of_shape(&subject, (&locked.serde, &locked.fields), (&now.serde, &now.fields)));
+    each.min_by_key(Vec::len).unwrap_or_default()
+}
+
+fn of_shape(subject: &Subject, locked: (&String, &[String]), now: (&String, &[String])) -> Vec<Problem> {
+    if locked.0 != now.0 {
+        let what = format!("its `#[serde({})]` is `#[serde({})]` now: all fields may differ", locked.0, now.0);
+        return vec![subject.problem(&what, "keep the attribute")];
+    }
+    let denies = now.0.contains("deny_unknown_fields");
+    fields::problems(subject, &Variants::of(locked.1), &Variants::of(now.1), denies)
+}

@@ -1,0 +1,64 @@
+//! Rows that end without being run: marked, kept to be seen, and told.
+
+use fluens_diesel::{Acked, Due, Settle as _};
+
+use super::{Consumer, Inbox};
+use crate::{Error, consumer::Delivery, failure::Failure, module::Module, settle::code, testing::Kind};
+
+impl<M: Module> Consumer<M> {
+    /// A row as a consumer sees it, in the `attempt`-th run.
+    pub(crate) fn delivery(&self, row: &Due, attempt: u32) -> Result<Delivery, Failure> {
+        let envelope = serde_json::from_slice(&row.envelope).map_err(|error| {
+            Failure::corrupt(code::ENVELOPE, format!("the envelope does not decode: {error}"))
+        })?;
+        Ok(Delivery {
+            row: row.clone(),
+            envelope,
+            message: self.message.clone(),
+            consumer: self.name.clone(),
+            attempt,
+            states: self.states.clone(),
+        })
+    }
+
+    /// Tells a test what happened.
+    pub(crate) fn saw(&self, kind: Kind, row: &Due, attempt: u32, text: Option<&str>) {
+        if let Some(witness) = &self.db.witness
+            && let Ok(delivery) = self.delivery(row, attempt)
+        {
+            witness.saw(kind, &delivery, text.map(str::to_owned));
+        }
+    }
+}
+
+impl<M: Module> Inbox<M> {
+    /// Marks rows whose time is up. Returns how many: others were settled elsewhere.
+    pub(crate) async fn expire(&self, rows: &[Due]) -> Result<usize, Error> {
+        let db = &self.consumer.db;
+        let marked = M::Db::expire(&mut *db.writer().await?, &db.tables, &acks(rows)).await?;
+        tracing::warn!(consumer = %self.consumer.name, messages = marked, "expired before they could run");
+        self.ended(Kind::Expired, rows);
+        Ok(marked)
+    }
+
+    /// Marks rows of which a newer one is there. Returns how many.
+    pub(crate) async fn supersede(&self, rows: &[Due]) -> Result<usize, Error> {
+        let db = &self.consumer.db;
+        let marked = M::Db::supersede(&mut *db.writer().await?, &db.tables, &acks(rows)).await?;
+        if marked > 0 {
+            self.ended(Kind::Superseded, rows);
+        }
+        Ok(marked)
+    }
+
+    fn ended(&self, kind: Kind, rows: &[Due]) {
+        for row in rows {
+            self.consumer.saw(kind, row, 0, None);
+        }
+        self.consumer.db.ended();
+    }
+}
+
+fn acks(rows: &[Due]) -> Vec<Acked> {
+    rows.iter().map(|row| Acked { seq: row.seq, attempt: row.attempt }).collect()
+}

@@ -1,0 +1,126 @@
+//! A delivery that does not run again although it failed: its publisher is told, and what was given up is kept.
+
+use std::time::Duration;
+
+use fluens_diesel::{HoldsBack, Id, NewLetter, NewMessage, Settle as _};
+
+use super::{InHand, Worker, worker::Undone};
+use crate::{
+    Error, Failure,
+    consumer::OnDeadLetter,
+    module::Module,
+    settle::{NewFault, fingerprint},
+    testing::Kind,
+};
+
+/// The database did not take it: it runs again, and if need be ends again.
+const ONCE_MORE: Duration = Duration::from_secs(1);
+
+impl<M: Module> Worker<M> {
+    /// Done, and its publisher is told, in a transaction of its own: what the consumer wrote is undone.
+    pub(super) async fn answer(&self, item: InHand, fault: NewFault<'_>) -> Undone {
+        let fault = self.fault_row(&item, fault);
+        match self.acknowledge(&item, fault).await {
+            Ok(true) => {
+                self.inbox.committed(std::iter::once(&item));
+                Undone::BackInLine
+            }
+            Ok(false) => self.lose(&item),
+            Err(error) => self.once_more(item, &error),
+        }
+    }
+
+    async fn acknowledge(&self, item: &InHand, fault: Option<NewMessage>) -> Result<bool, Error> {
+        let db = &self.inbox.consumer.db;
+        let mut tx = db.begin().await?;
+        if M::Db::ack(&mut tx.conn, &db.tables, &[item.acked()]).await? != 1 {
+            tx.roll_back().await;
+            return Ok(false);
+        }
+        tx.append(fault.into_iter().collect()).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// It becomes a dead letter, and its publisher is told.
+    pub(super) async fn give_up(
+        &self,
+        item: InHand,
+        failure: &Failure,
+        code: &'static str,
+        error: &str,
+    ) -> Undone {
+        let letter = self.letter(&item, failure, code, error);
+        let told = NewFault { code, details: None, error: Some((error, failure.error_type())) };
+        let mut buried = self.bury(&letter, self.fault_row(&item, told)).await;
+        if let Err(error) = &buried {
+            let consumer = &self.inbox.consumer.name;
+            tracing::warn!(%consumer, %error, "the fault stands in the way of the dead letter; going on without it");
+            buried = self.bury(&letter, None).await;
+        }
+        match buried {
+            Ok(true) => {
+                self.inbox.consumer.saw(Kind::DeadLettered, &item.row, item.counted(), Some(code));
+                match letter.holds_back {
+                    HoldsBack::Nothing => self.inbox.committed(std::iter::once(&item)),
+                    HoldsBack::Key => self.inbox.parked(&item),
+                    HoldsBack::Slot => self.inbox.lost([item.row.seq]),
+                }
+                Undone::Lost
+            }
+            Ok(false) => self.lose(&item),
+            Err(error) => self.once_more(item, &error),
+        }
+    }
+
+    async fn bury(&self, letter: &NewLetter, fault: Option<NewMessage>) -> Result<bool, Error> {
+        let db = &self.inbox.consumer.db;
+        let mut tx = db.begin().await?;
+        if M::Db::bury(&mut tx.conn, &db.tables, letter).await? != 1 {
+            tx.roll_back().await;
+            return Ok(false);
+        }
+        tx.append(fault.into_iter().collect()).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    fn letter(&self, item: &InHand, failure: &Failure, code: &str, error: &str) -> NewLetter {
+        let consumer = &self.inbox.consumer;
+        NewLetter {
+            id: Id::new(),
+            row: item.acked(),
+            attempts: item.attempts(),
+            key: item.identity().1,
+            code: code.to_owned(),
+            error_type: failure.error_type().to_owned(),
+            error: error.to_owned(),
+            fingerprint: fingerprint(&consumer.name, code, failure.error_type(), error),
+            history: item.history.written(),
+            holds_back: match consumer.options.on_dead_letter {
+                OnDeadLetter::ParkKey if item.row.key_hash.is_some() => HoldsBack::Key,
+                OnDeadLetter::Continue | OnDeadLetter::ParkKey => HoldsBack::Nothing,
+                OnDeadLetter::HaltSlot => HoldsBack::Slot,
+            },
+        }
+    }
+
+    /// `None`: there is no fault about a fault, and none where nobody knows who published the message.
+    fn fault_row(&self, item: &InHand, fault: NewFault<'_>) -> Option<NewMessage> {
+        let consumer = &self.inbox.consumer;
+        let about = consumer.delivery(&item.row, item.counted()).ok().filter(|_| !consumer.is_fault)?;
+        Some(fault.into_row(&about, M::NAME))
+    }
+
+    /// Another node settled it.
+    fn lose(&self, item: &InHand) -> Undone {
+        self.inbox.lost([item.row.seq]);
+        Undone::Lost
+    }
+
+    fn once_more(&self, item: InHand, error: &Error) -> Undone {
+        tracing::error!(consumer = %self.inbox.consumer.name, %error, "it could not be settled; it runs once more");
+        self.inbox.postpone(item, ONCE_MORE);
+        Undone::BackInLine
+    }
+}

@@ -1,0 +1,184 @@
+//! What becomes of a delivery that failed: it runs again soon or later, its publisher is told, or it is given up.
+
+use std::sync::Arc;
+
+use fluens_diesel::{Held, Id, Settle as _};
+use tokio::sync::Mutex;
+
+use super::{
+    Group, InHand, Planned, Worker,
+    run::Ran,
+    worker::{PATIENCE, Undone},
+};
+use crate::{
+    Error, Failure, Result,
+    consumer::{OnDeadLetter, Order},
+    module::Module,
+    settle::{Attempt, Blame, NewFault, Verdict, blame},
+    testing::Kind,
+};
+
+impl<M: Module> Worker<M> {
+    /// A run failed. One that never touched the connection costs its neighbours nothing.
+    pub(super) async fn fail(
+        &self,
+        group: &Arc<Mutex<Group<M>>>,
+        ran: &mut Vec<Ran>,
+        mut items: Vec<InHand>,
+        failure: Failure,
+        touched: bool,
+    ) {
+        let shared = touched && !ran.is_empty();
+        let blame = blame(&failure, shared);
+        if touched {
+            group.lock().await.roll_back().await;
+            if shared {
+                self.inbox.shrink_group();
+            }
+            for item in ran.drain(..).flat_map(|ran| ran.items) {
+                self.inbox.put_back(item);
+            }
+        }
+        for item in &mut items {
+            item.alone = true;
+        }
+        match (items.pop(), blame) {
+            (Some(item), Blame::Own) if items.is_empty() => {
+                self.count(item, &failure).await;
+            }
+            (Some(item), Blame::Nobody) if items.is_empty() && !shared => {
+                self.inbox.postpone(item, PATIENCE * 10);
+            }
+            // A neighbour's doing, or a batch of which nobody knows who is to blame: each runs again, alone.
+            (last, _) => {
+                for item in items.into_iter().chain(last) {
+                    self.inbox.put_back(item);
+                }
+            }
+        }
+        if ran.is_empty() {
+            self.inbox.release(self.lane);
+        }
+    }
+
+    /// A batch ran well, but for some. Unless later ones of their key would pass them, the others commit.
+    pub(super) async fn partly(&self, group: &Arc<Mutex<Group<M>>>, mut done: Ran) {
+        let refused: Vec<(InHand, Verdict, Failure)> = std::mem::take(&mut done.refused)
+            .into_iter()
+            .map(|(place, failure)| {
+                let item = done.items[place].clone();
+                (item.clone(), self.judge(&item, &failure), failure)
+            })
+            .collect();
+        let failed: Vec<i64> = refused.iter().map(|(item, ..)| item.row.seq).collect();
+        let passed =
+            |item: &InHand| refused.iter().any(|(held, verdict, _)| self.would_pass(item, held, verdict));
+        let conflict = done.items.iter().any(|item| !failed.contains(&item.row.seq) && passed(item));
+        let (kept, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut done.items).into_iter().partition(|item| !failed.contains(&item.row.seq));
+        debug_assert_eq!(rest.len(), refused.len());
+        if conflict {
+            group.lock().await.roll_back().await;
+            for item in kept {
+                self.inbox.put_back(item);
+            }
+        } else {
+            done.items = kept;
+            let mut ran = vec![done];
+            if let Err(undone) = self.commit_while_running(group, &mut ran).await {
+                for (item, ..) in refused {
+                    self.inbox.put_back(item);
+                }
+                if undone == Undone::Lost {
+                    self.inbox.lost(failed);
+                }
+                return;
+            }
+        }
+        for (item, verdict, failure) in refused {
+            self.carry_out(item, verdict, &failure).await;
+        }
+    }
+
+    /// Whether `item` would be done before `held`, which comes before it in its key and is to run again.
+    fn would_pass(&self, item: &InHand, held: &InHand, verdict: &Verdict) -> bool {
+        let options = &self.inbox.consumer.options;
+        let stays = match verdict {
+            Verdict::InMemory(_) | Verdict::Stored(_) => options.order == Order::Strict,
+            Verdict::Dead(_) => options.on_dead_letter != OnDeadLetter::Continue,
+            Verdict::Fault { .. } => false,
+        };
+        stays && item.key().is_some() && item.key() == held.key() && item.place() > held.place()
+    }
+
+    fn judge(&self, item: &InHand, failure: &Failure) -> Verdict {
+        self.inbox.consumer.policy.judge(failure, item.counted() + 1, dice())
+    }
+
+    /// The run counts.
+    pub(super) async fn count(&self, item: InHand, failure: &Failure) -> Undone {
+        let verdict = self.judge(&item, failure);
+        self.carry_out(item, verdict, failure).await
+    }
+
+    async fn carry_out(&self, mut item: InHand, verdict: Verdict, failure: &Failure) -> Undone {
+        let consumer = &self.inbox.consumer;
+        let error = explained(failure);
+        let at = self.inbox.clock().time_of_day();
+        item.count(Attempt::new(item.failed + 1, at, &consumer.node, &error));
+        let (id, key) = item.identity();
+        let (name, attempt) = (&consumer.name, item.failed);
+        consumer.saw(Kind::Failed, &item.row, item.counted(), Some(&error));
+        match verdict {
+            Verdict::InMemory(after) => {
+                tracing::warn!(consumer = %name, %id, key, attempt, ?after, %error, "failed; runs again");
+                self.inbox.postpone(item, after);
+                Undone::BackInLine
+            }
+            Verdict::Stored(after) => {
+                tracing::error!(consumer = %name, %id, key, attempt, ?after, %error, "failed; stored for later");
+                let (attempts, history) = (item.attempts(), item.history.written());
+                let held = Held { row: item.acked(), attempts, after, error, history };
+                match self.store(&held).await {
+                    Ok(1) => self.inbox.stored(&item, after),
+                    Ok(_) => self.inbox.lost([item.row.seq]),
+                    Err(error) => {
+                        tracing::error!(consumer = %name, %error, "a failure could not be stored; kept in memory");
+                        self.inbox.postpone(item, after);
+                        return Undone::BackInLine;
+                    }
+                }
+                Undone::Lost
+            }
+            Verdict::Fault { code, details } => {
+                tracing::info!(consumer = %name, %id, key, attempt, %code, %error, "answered with a fault");
+                self.answer(item, NewFault { code: &code, details, error: None }).await
+            }
+            Verdict::Dead(code) => {
+                tracing::error!(consumer = %name, %id, key, attempt, code, %error, "given up: a dead letter");
+                self.give_up(item, failure, code, &error).await
+            }
+        }
+    }
+
+    async fn store(&self, held: &Held) -> Result<usize, Error> {
+        let db = &self.inbox.consumer.db;
+        Ok(M::Db::hold(&mut *db.writer().await?, &db.tables, held).await?)
+    }
+}
+
+/// The error with its causes, and a hint where one is needed.
+fn explained(failure: &Failure) -> String {
+    let mut error = failure.chain();
+    if error.contains("current transaction is aborted") {
+        error.push_str(
+            " (an earlier statement of this consumer failed and its error was dropped: use `ctx.savepoint`)",
+        );
+    }
+    error
+}
+
+/// Spread is all that is wanted: the last byte of a fresh id is random.
+fn dice() -> u8 {
+    Id::new().0.as_bytes()[15]
+}

@@ -1,0 +1,149 @@
+//! One run of a consumer, watched: it may panic, take too long, or keep those before it waiting.
+
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, pin::pin, sync::Arc, task::Poll, time::Duration};
+
+use futures_util::FutureExt;
+use tokio::sync::Mutex;
+
+use super::{
+    Group, InHand, Worker,
+    worker::{PATIENCE, Undone},
+};
+use crate::{
+    Failure, Result,
+    consumer::{Context, Deliveries, Left, Next, SentFault, Waited},
+    message::Staged,
+    module::Module,
+};
+
+/// What ran well, in the open transaction: one delivery or a batch.
+pub(super) struct Ran {
+    pub(super) items: Vec<InHand>,
+    pub(super) deliveries: Arc<Deliveries>,
+    pub(super) staged: Vec<Staged>,
+    pub(super) faults: Vec<SentFault>,
+    /// Those of a batch that failed alone, by their place.
+    pub(super) refused: BTreeMap<usize, Failure>,
+}
+
+/// How a run ended.
+pub(super) enum Ended {
+    Well(Ran),
+    Failed {
+        failure: Failure,
+        touched: bool,
+    },
+    /// Those before it were not committed after all: it never happened.
+    InVain(Undone),
+}
+
+impl<M: Module> Worker<M> {
+    /// Runs one delivery, or a batch.
+    pub(super) async fn one(
+        &self,
+        group: &Arc<Mutex<Group<M>>>,
+        ran: &mut Vec<Ran>,
+        items: &[InHand],
+    ) -> Ended {
+        let consumer = &self.inbox.consumer;
+        let delivery = |item: &InHand| consumer.delivery(&item.row, item.counted() + 1);
+        let deliveries = match items.iter().map(delivery).collect::<Result<Vec<_>>>() {
+            Ok(all) => Arc::new(Deliveries::new(all)),
+            Err(failure) => return Ended::Failed { failure, touched: false },
+        };
+        let context = Context::new(group.clone(), deliveries.clone());
+        let call = AssertUnwindSafe(self.call(context)).catch_unwind();
+        let ended = match self.watched(call, &deliveries.waited, group, ran).await {
+            Ok(ended) => ended,
+            Err(undone) => return Ended::InVain(undone),
+        };
+        match ended {
+            Some(Ok((context, result))) => {
+                let Left { staged, faults, held } = context.finish();
+                let mut open = group.lock().await;
+                self.inbox.note_held(held, PATIENCE);
+                match result {
+                    Ok(()) => {
+                        open.has_run();
+                        let refused = deliveries.take_refused();
+                        Ended::Well(Ran { items: items.to_vec(), deliveries, staged, faults, refused })
+                    }
+                    Err(failure) => Ended::Failed { failure, touched: held.is_some() },
+                }
+            }
+            Some(Err(panic)) => {
+                let failure = Failure::from(format!("the consumer panicked: {}", panic_text(&*panic)));
+                Ended::Failed { failure, touched: group.lock().await.is_broken() }
+            }
+            None => {
+                let timeout = consumer.options.timeout.unwrap_or_default();
+                let failure =
+                    Failure::from(format!("the consumer ran longer than its timeout of {timeout:?}"));
+                Ended::Failed { failure, touched: group.lock().await.is_broken() }
+            }
+        }
+    }
+
+    /// It owns its context, so that the lane can give it up, and gives it back when it returns.
+    async fn call(&self, mut context: Context<M>) -> (Context<M>, Result) {
+        let consumer = &self.inbox.consumer;
+        let result = Next::new(&consumer.interceptors, consumer.call).run(&mut context).await;
+        (context, result)
+    }
+
+    /// Waits for a consumer; `None`: its time is up, and it is dropped. Meanwhile commits those before it, unless it
+    /// has asked for the connection. If that fails it is waited for all the same, but in vain: it ran on top of what is
+    /// no longer so.
+    async fn watched<T>(
+        &self,
+        call: impl Future<Output = T>,
+        waited: &Waited,
+        group: &Arc<Mutex<Group<M>>>,
+        ran: &mut Vec<Ran>,
+    ) -> Result<Option<T>, Undone> {
+        let mut call = pin!(call);
+        // Most consumers of a group are done at once and need no timers.
+        if let Poll::Ready(done) = futures_util::poll!(&mut call) {
+            return Ok(Some(done));
+        }
+        let mut started = tokio::time::Instant::now();
+        // Without a timeout, a year is as good as never.
+        let timeout = self.inbox.consumer.options.timeout.unwrap_or(Duration::from_hours(8760));
+        let mut deadline = pin!(tokio::time::sleep_until(started + timeout));
+        let mut patience = pin!(tokio::time::sleep(PATIENCE));
+        let mut impatient = !ran.is_empty();
+        let mut committed = Ok(());
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut call => return committed.map(|()| Some(done)),
+                () = &mut deadline => {
+                    let later = started + timeout + waited.total();
+                    if later <= tokio::time::Instant::now() {
+                        return committed.map(|()| None);
+                    }
+                    deadline.as_mut().reset(later);
+                }
+                () = &mut patience, if impatient => {
+                    impatient = false;
+                    // Locked: the consumer has the connection, and with it the transaction.
+                    if let Ok(open) = group.try_lock() {
+                        drop(open);
+                        let paused = tokio::time::Instant::now();
+                        committed = self.commit_while_running(group, ran).await;
+                        // It did not run meanwhile.
+                        started += paused.elapsed();
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no text")
+}

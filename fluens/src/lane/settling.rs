@@ -1,0 +1,148 @@
+//! The end of a group: outgoing messages, acknowledgements and COMMIT, all or nothing.
+
+use std::sync::Arc;
+
+use fluens_diesel::{Acked, Appended, NewMessage, Settle as _, append_async};
+use tokio::sync::Mutex;
+
+use super::{Group, InHand, Worker, run::Ran, worker::Undone};
+use crate::{
+    Error, Failure, Result,
+    message::Origin,
+    module::Module,
+    publish::tell_unheard,
+    settle::{Blame, NewFault, blame},
+    testing::{Kind, events_of},
+};
+
+/// What a group publishes.
+#[derive(Default)]
+struct Outgoing {
+    names: Vec<&'static str>,
+    rows: Vec<NewMessage>,
+    /// Nobody need listen to these.
+    faults: Vec<NewMessage>,
+}
+
+impl<M: Module> Worker<M> {
+    /// Commits the group. Its keys stay with the lane: the delivery that runs meanwhile may be of one of them.
+    pub(super) async fn commit_while_running(
+        &self,
+        group: &Arc<Mutex<Group<M>>>,
+        ran: &mut Vec<Ran>,
+    ) -> Result<(), Undone> {
+        if ran.is_empty() {
+            return Ok(());
+        }
+        let mut open = group.lock().await;
+        let mut batch = std::mem::take(ran);
+        match self.settle(&mut open, &mut batch).await {
+            Ok(Some(appended)) => {
+                self.inbox.committed(batch.iter().flat_map(Ran::done));
+                self.inbox.consumer.db.wakes.wake_all(&appended);
+                Ok(())
+            }
+            Ok(None) => {
+                open.roll_back().await;
+                let consumer = &self.inbox.consumer.name;
+                tracing::info!(%consumer, "another node settled these deliveries; fetching again");
+                self.inbox.lost(batch.iter().flat_map(|ran| &ran.items).map(|item| item.row.seq));
+                Err(Undone::Lost)
+            }
+            Err(error) => {
+                open.roll_back().await;
+                drop(open);
+                Err(self.not_committed(batch, error).await)
+            }
+        }
+    }
+
+    /// `None`: somebody else settled some of these deliveries.
+    async fn settle(&self, group: &mut Group<M>, batch: &mut [Ran]) -> Result<Option<Appended>, Error> {
+        let db = self.inbox.consumer.db.clone();
+        let Outgoing { names, mut rows, faults } = self.outgoing(batch)?;
+        rows.extend(faults);
+        let published = db.witness.is_some().then(|| events_of(&rows));
+        let conn = group.open().await?;
+        let appended = if rows.is_empty() {
+            Appended::default()
+        } else {
+            append_async(&mut **conn, &db.tables, rows).await?
+        };
+        let acks: Vec<Acked> = batch.iter().flat_map(Ran::done).map(InHand::acked).collect();
+        if !db.retention.processed.is_zero() {
+            M::Db::archive(conn, &db.tables, &acks).await?;
+        }
+        // The fence: of two nodes that ran the same delivery exactly one deletes its row.
+        if M::Db::ack(conn, &db.tables, &acks).await? != acks.len() {
+            return Ok(None);
+        }
+        group.commit().await?;
+        tell_unheard(names.into_iter(), &appended);
+        if let (Some(witness), Some(published)) = (&db.witness, published) {
+            for delivery in batch.iter().flat_map(Ran::deliveries_done) {
+                witness.saw(Kind::Consumed, delivery, None);
+            }
+            witness.published(published, &appended);
+        }
+        Ok(Some(appended))
+    }
+
+    fn outgoing(&self, batch: &mut [Ran]) -> Result<Outgoing, Error> {
+        let (mut outgoing, rules) = (Outgoing::default(), &self.inbox.consumer.rules);
+        for ran in batch {
+            let cause = ran.deliveries.first();
+            let origin = Origin { module: M::NAME, cause: Some(&cause.envelope), rules };
+            for staged in ran.staged.drain(..) {
+                outgoing.names.push(staged.name());
+                outgoing.rows.push(staged.into_row(origin)?);
+            }
+            for fault in ran.faults.drain(..).filter(|_| !self.inbox.consumer.is_fault) {
+                let fault = NewFault { code: &fault.code, details: fault.details, error: None };
+                outgoing.faults.push(fault.into_row(cause, M::NAME));
+            }
+        }
+        Ok(outgoing)
+    }
+
+    /// The group could not be committed. With several in it nobody is to blame: they run one by one. Alone, the
+    /// error is the delivery's own, unless the connection was lost; then what is true must be read again, for the
+    /// COMMIT may have happened.
+    async fn not_committed(&self, batch: Vec<Ran>, error: Error) -> Undone {
+        self.inbox.shrink_group();
+        let failure = Failure::from(error);
+        let mut items: Vec<InHand> = batch.into_iter().flat_map(|ran| ran.items).collect();
+        if blame(&failure, false) == Blame::Nobody {
+            let (consumer, error) = (&self.inbox.consumer.name, failure.chain());
+            tracing::warn!(%consumer, %error, "the connection was lost; fetching again");
+            self.inbox.lost(items.iter().map(|item| item.row.seq));
+            return Undone::Lost;
+        }
+        if items.len() == 1
+            && let Some(item) = items.pop()
+        {
+            return self.count(item, &failure).await;
+        }
+        for mut item in items {
+            item.alone = true;
+            self.inbox.put_back(item);
+        }
+        Undone::BackInLine
+    }
+}
+
+impl Ran {
+    /// All but those of a batch that failed alone.
+    pub(super) fn done(&self) -> impl Iterator<Item = &InHand> {
+        self.items
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| !self.refused.contains_key(place))
+            .map(|(_, item)| item)
+    }
+
+    fn deliveries_done(&self) -> impl Iterator<Item = &crate::consumer::Delivery> {
+        let all = self.deliveries.all.iter().enumerate();
+        all.filter(|(place, _)| !self.refused.contains_key(place)).map(|(_, delivery)| delivery)
+    }
+}

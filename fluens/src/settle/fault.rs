@@ -1,0 +1,227 @@
+//! What whoever published a message is told when a consumer could not or would not do it.
+
+use std::sync::Arc;
+
+use fluens_diesel::{Id, NewMessage};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::code;
+use crate::{
+    consumer::{Deliveries, Delivery, Incoming},
+    error::BoxError,
+    failure::Failure,
+    message::{Envelope, Message},
+    module::Module,
+};
+
+/// A message that a consumer gave up, or to which it said no. Consumed like a message and never published by hand: it
+/// is directed to the module that published the message, or to the one named by
+/// [`fault_to`](crate::Outbound::fault_to), and to nobody else.
+///
+/// ```
+/// use fluens::prelude::*;
+///
+/// #[message] struct Reserve { article: String, pieces: u32 }
+/// #[payload] struct Short { pieces: u32 }
+///
+/// #[consumer]
+/// async fn reserve(order: Reserve) -> Result {
+///     Err(fault("stock.short").details(&Short { pieces: order.pieces - 1 }))
+/// }
+///
+/// #[consumer]
+/// async fn on_short(fault: Fault<Reserve>) -> Result {
+///     let missing: Short = fault.details()?;
+///     println!("{}: {} pieces are missing", fault.code(), missing.pieces);
+///     if let Some(order) = fault.original() {
+///         println!("no {} for you", order.article);
+///     }
+///     Ok(())
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Fault<M> {
+    told: Told,
+    original: Option<M>,
+}
+
+/// What is stored of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Told {
+    code: String,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    details: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    consumer: String,
+    attempts: u32,
+    message_id: Id,
+    version: u32,
+    #[serde(with = "payload")]
+    payload: Vec<u8>,
+}
+
+impl<M: Message> Fault<M> {
+    /// Which fault: the consumer's own, or `system.terminal-failure` and the like for a message that was given up.
+    pub fn code(&self) -> &str {
+        &self.told.code
+    }
+
+    /// Whether the message was given up, and is now a dead letter; otherwise a consumer said no.
+    pub fn is_system(&self) -> bool {
+        code::is_system(&self.told.code)
+    }
+
+    /// What the consumer told beside the code.
+    pub fn details<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        T::deserialize(&self.told.details)
+    }
+
+    /// The message. `None`: its bytes cannot be read; then [`payload`](Fault::payload) has them.
+    pub fn original(&self) -> Option<&M> {
+        self.original.as_ref()
+    }
+
+    /// The message's bytes.
+    pub fn payload(&self) -> &[u8] {
+        &self.told.payload
+    }
+
+    /// The message's identity.
+    pub fn message_id(&self) -> Id {
+        self.told.message_id
+    }
+
+    /// The consumer that said so.
+    pub fn consumer(&self) -> &str {
+        &self.told.consumer
+    }
+
+    /// How often it was tried.
+    pub fn attempts(&self) -> u32 {
+        self.told.attempts
+    }
+
+    /// The last error, of a message that was given up.
+    pub fn error(&self) -> Option<&str> {
+        self.told.error.as_deref()
+    }
+
+    /// The type of that error.
+    pub fn error_type(&self) -> Option<&str> {
+        self.told.error_type.as_deref()
+    }
+
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, BoxError> {
+        let told: Told = serde_json::from_slice(bytes)?;
+        let original = M::decode_version(told.version, &told.payload).ok();
+        Ok(Fault { told, original })
+    }
+}
+
+/// Without a place in any module's lists: it follows from the message's.
+impl<Mo: Module, M: Message> Incoming<Mo> for Fault<M> {
+    type Message = M;
+    const IS_FAULT: bool = true;
+
+    fn decode(deliveries: &Arc<Deliveries>) -> Result<Self, Failure> {
+        Fault::read(&deliveries.first().row.payload).map_err(|error| Failure::corrupt(code::PAYLOAD, error))
+    }
+}
+
+/// The name under which consumers of module `module` subscribe to faults of `message`. No message and no module has
+/// such a name.
+pub(crate) fn fault_name(message: &str, module: &str) -> String {
+    format!("{message}:fault@{module}")
+}
+
+/// Whether a row of that name is a fault: there is no fault about a fault.
+pub(crate) fn is_fault(name: &str) -> bool {
+    name.contains(":fault@")
+}
+
+/// A fault on its way.
+pub(crate) struct NewFault<'a> {
+    pub(crate) code: &'a str,
+    pub(crate) details: Option<Value>,
+    /// The last error and its type, of one that was given up.
+    pub(crate) error: Option<(&'a str, &'a str)>,
+}
+
+impl NewFault<'_> {
+    /// The row to store, for whoever published the message.
+    pub(crate) fn into_row(self, about: &Delivery, module: &'static str) -> NewMessage {
+        let Envelope { id, correlation, key, version, .. } = about.envelope.clone();
+        let told = Told {
+            code: self.code.to_owned(),
+            details: self.details.unwrap_or_default(),
+            error_type: self.error.map(|(_, error_type)| error_type.to_owned()),
+            error: self.error.map(|(error, _)| error.to_owned()),
+            consumer: about.consumer.to_string(),
+            attempts: about.attempt,
+            message_id: id,
+            version,
+            payload: about.row.payload.clone(),
+        };
+        let fault = Id::new();
+        let envelope = Envelope {
+            format: Envelope::FORMAT,
+            id: fault,
+            correlation,
+            causation: Some(id),
+            module: module.to_owned(),
+            version: 1,
+            content_type: "application/json".to_owned(),
+            key,
+            available_at: None,
+            fault_to: None,
+            headers: std::collections::BTreeMap::new(),
+        };
+        let to = about.envelope.fault_to.as_ref().unwrap_or(&about.envelope.module);
+        NewMessage {
+            id: fault,
+            given_id: false,
+            names: vec![fault_name(&about.message, to).into()],
+            version: 1,
+            slot: about.row.slot,
+            key_hash: about.row.key_hash,
+            priority: about.row.priority,
+            delay_micros: None,
+            available_at: None,
+            ttl_micros: None,
+            unique: None,
+            latest: None,
+            envelope: envelope.to_bytes(),
+            payload: serde_json::to_vec(&told).expect("texts, numbers and JSON always serialize"),
+        }
+    }
+}
+
+/// Text as it is, since most payloads are; other bytes as numbers.
+mod payload {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Payload {
+        Text(String),
+        Bytes(Vec<u8>),
+    }
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => to.serialize_str(text),
+            Err(_) => bytes.serialize(to),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        Ok(match Payload::deserialize(from)? {
+            Payload::Text(text) => text.into_bytes(),
+            Payload::Bytes(bytes) => bytes,
+        })
+    }
+}

@@ -1,0 +1,11 @@
+use fluens::prelude::*;
+
+#[message]
+struct Ping;
+
+#[consumer(batch = 100)]
+async fn one(_batch: Batch<Ping>) -> Result {
+    Ok(())
+}
+
+fn main() {}

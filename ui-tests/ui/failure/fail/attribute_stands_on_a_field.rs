@@ -1,0 +1,15 @@
+use fluens::prelude::*;
+
+#[derive(Debug, Failure)]
+#[failure(permanent)]
+struct BadInput { #[failure(retry_now)] field: u8 }
+
+impl std::fmt::Display for BadInput {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+impl std::error::Error for BadInput {}
+
+fn main() {}

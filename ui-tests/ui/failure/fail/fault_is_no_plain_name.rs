@@ -1,0 +1,21 @@
+use fluens::prelude::*;
+
+#[derive(Debug, Failure)]
+enum WarehouseError {
+    #[failure(fault = "stock short")]
+    Short,
+    #[failure(fault = short)]
+    Shorter,
+    #[failure(fault)]
+    Shortest,
+}
+
+impl std::fmt::Display for WarehouseError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+impl std::error::Error for WarehouseError {}
+
+fn main() {}

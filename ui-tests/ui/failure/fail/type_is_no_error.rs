@@ -1,0 +1,7 @@
+use fluens::prelude::*;
+
+#[derive(Debug, Failure)]
+#[failure(permanent)]
+struct BadInput;
+
+fn main() {}

@@ -1,0 +1,6 @@
+use fluens::prelude::*;
+
+#[message(latest(by = articel))]
+struct PriceChanged { article: i64 }
+
+fn main() {}

@@ -1,0 +1,6 @@
+use fluens::prelude::*;
+
+#[message(unique(by = order, whithin = "1h"))]
+struct OrderPlaced { order: i64 }
+
+fn main() {}
