@@ -48,7 +48,8 @@ suite! { Db, open:
         of_two_parked_rows_of_a_key_each_answers_for_its_own_time, an_edit_may_change_the_key,
         letters_are_found_by_everything_they_have, letters_come_page_by_page, a_renamed_consumer_keeps_its_letters,
         expired_messages_are_found_in_line;
-    schedule: what_has_not_started_can_be_taken_back, what_has_not_started_can_be_moved_with_its_time_to_live,
+    schedule: what_has_not_started_can_be_taken_back,
+        what_is_due_by_now_can_still_be_taken_back_or_moved, what_has_not_started_can_be_moved_with_its_time_to_live,
         a_recurring_message_fires_once_per_time;
     upkeep: what_has_ended_is_deleted_when_its_time_is_over, kept_for_ever_is_kept,
         a_database_of_version_1_is_brought_up_to_date;

@@ -1,8 +1,14 @@
 //! The cases. Every backend runs them all.
 
+mod bad_input;
+mod batches;
 mod bounds;
 mod consume;
 mod failures;
+mod fairness;
+mod intercept;
+mod letters;
+mod once;
 mod order;
 mod publish;
 mod recovery;
@@ -10,4 +16,6 @@ mod registry;
 mod schedule;
 mod startup;
 mod support;
+mod upkeep;
+mod versions;
 mod wake;

@@ -78,8 +78,13 @@ struct Count {
 
 /// How many inbox rows there are with this condition.
 pub(crate) async fn inbox_rows<M: Module<Db = db::Db>>(handle: &Handle<M>, condition: &str) -> i64 {
+    count(handle, "fluens_inbox", condition).await
+}
+
+/// How many rows of a table there are with this condition.
+pub(crate) async fn count<M: Module<Db = db::Db>>(handle: &Handle<M>, table: &str, condition: &str) -> i64 {
     let mut conn = handle.connection().await.unwrap();
-    let sql = format!("SELECT count(*) AS n FROM fluens_inbox WHERE {condition}");
+    let sql = format!("SELECT count(*) AS n FROM {table} WHERE {condition}");
     diesel::sql_query(sql).get_result::<Count>(&mut *conn).await.unwrap().n
 }
 

@@ -39,6 +39,7 @@ pub(crate) type DueRow = (
 );
 
 /// The ready rows of a slot and priority that this node may take.
+#[cfg(feature = "postgres")]
 macro_rules! takeable_on_postgres {
     () => {
         "i.consumer_id = {consumer} AND i.state = 0 AND i.slot = p.slot AND i.priority = p.priority \
@@ -48,6 +49,7 @@ macro_rules! takeable_on_postgres {
 }
 
 /// The ready rows that this node may take.
+#[cfg(feature = "sqlite")]
 macro_rules! takeable_on_sqlite {
     () => {
         "i.consumer_id = {consumer} AND i.state = 0 AND i.seq NOT IN (SELECT value FROM json_each({taken})) \
@@ -68,7 +70,8 @@ macro_rules! standing {
                  THEN EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = i.consumer_id \
                      AND h.key_hash = i.key_hash AND h.state IN (2, 3, 7) AND h.seq < i.seq) \
                  ELSE EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = i.consumer_id \
-                     AND h.key_hash = i.key_hash AND h.state IN (2, 7) AND h.state = 7 AND h.seq < i.seq) END THEN 1 \
+                     AND h.key_hash = i.key_hash AND h.state IN (2, 7) AND h.state = 7 AND h.seq < i.seq) \
+                 END THEN 1 \
              WHEN i.expires_at <= {now} THEN 2 \
              ELSE 0 END"
     };
@@ -106,7 +109,8 @@ statement! {
         "SELECT seq FROM (SELECT i.seq, min(max(i.published_at, COALESCE(i.due_at, 0)) <= {now} - {fairness_micros}) \
              OVER (PARTITION BY i.priority ORDER BY i.seq) AS overdue \
          FROM (SELECT p.value AS priority, (SELECT i.seq FROM {fluens}inbox i WHERE i.priority = p.value AND ",
-        takeable_on_sqlite!(), " ORDER BY i.seq LIMIT 1) AS seq FROM (SELECT DISTINCT value FROM json_each({priorities})) p) head \
+        takeable_on_sqlite!(), " ORDER BY i.seq LIMIT 1) AS seq \
+             FROM (SELECT DISTINCT value FROM json_each({priorities})) p) head \
          CROSS JOIN {fluens}inbox i WHERE i.priority = head.priority AND i.seq >= head.seq \
              AND i.seq < head.seq + {limit} AND ", takeable_on_sqlite!(),
         ") WHERE overdue ORDER BY seq LIMIT {limit}",

@@ -24,6 +24,20 @@ pub(crate) async fn what_has_not_started_can_be_taken_back<S: Probe>(mut bench: 
     assert_eq!(bench.rows("inbox", "state = 5 AND ended_at IS NOT NULL").await, 3);
 }
 
+pub(crate) async fn what_is_due_by_now_can_still_be_taken_back_or_moved<S: Probe>(mut bench: Bench<S>) {
+    let batch = vec![later(plain(1), SECOND), later(plain(2), SECOND)];
+    let ids: Vec<_> = batch.iter().map(|message| message.id).collect();
+    bench.publish(batch).await;
+    bench.clock.advance(SECOND);
+    bench.promote().await;
+    assert_eq!(cancel(&mut bench, ids[0]).await, [bench.consumer]);
+    let delay = Some(1_000_000);
+    let moved = S::reschedule(&mut bench.conn, &bench.tables, ids[1], None, delay).await.unwrap();
+    assert_eq!(moved, [bench.consumer]);
+    assert!(bench.fetch().await.is_empty());
+    assert_eq!(bench.look().await.next_scheduled, Some(SECOND));
+}
+
 pub(crate) async fn what_has_not_started_can_be_moved_with_its_time_to_live<S: Probe>(mut bench: Bench<S>) {
     let batch = vec![mortal(later(plain(1), HOUR), SECOND), mortal(plain(2), 5 * SECOND)];
     let ids: Vec<_> = batch.iter().map(|message| message.id).collect();

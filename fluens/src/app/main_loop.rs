@@ -52,8 +52,15 @@ fn main_of<L>(build: impl FnOnce() -> Builder<L>, work: impl AsyncFnOnce(&App<L>
             }
             // A slip must not start the program where its tables were to be made.
             ["migrate", ..] => Err("usage: migrate [--print]".into()),
-            ["schema", "check"] => schema_check(),
-            ["schema", "accept"] => schema_accept(),
+            ["schema", "check"] => {
+                let unrecorded = evolution::check(evolution::FILE)?;
+                tell_changes("no message breaks; run `schema accept` to record", &unrecorded);
+                Ok(())
+            }
+            ["schema", "accept"] => {
+                tell_changes("recorded", &evolution::accept(evolution::FILE)?);
+                Ok(())
+            }
             ["schema", ..] => Err("usage: schema check | schema accept".into()),
             _ => run(builder, work).await,
         }
@@ -67,25 +74,12 @@ fn main_of<L>(build: impl FnOnce() -> Builder<L>, work: impl AsyncFnOnce(&App<L>
 }
 
 /// A good change that is not recorded yet is no error: it may still change until it is merged.
-fn schema_check() -> Result {
-    let unrecorded = evolution::check(evolution::FILE)?;
-    if unrecorded.is_empty() {
-        println!("{} is up to date", evolution::FILE);
-    } else {
-        println!("no message breaks; run `schema accept` to record {}:", changes(&unrecorded));
+fn tell_changes(begin: &str, changes: &[String]) {
+    match changes.len() {
+        0 => println!("{} is up to date", evolution::FILE),
+        1 => println!("{begin} 1 change:\n  {}", changes[0]),
+        n => println!("{begin} {n} changes:\n  {}", changes.join("\n  ")),
     }
-    Ok(())
-}
-
-fn schema_accept() -> Result {
-    let recorded = evolution::accept(evolution::FILE)?;
-    println!("{} has recorded {}", evolution::FILE, changes(&recorded));
-    Ok(())
-}
-
-fn changes(all: &[String]) -> String {
-    let count = if all.len() == 1 { "1 change".to_owned() } else { format!("{} changes", all.len()) };
-    all.iter().fold(count, |text, change| text + "\n  " + change)
 }
 
 async fn run<L>(builder: Builder<L>, work: impl AsyncFnOnce(&App<L>) -> Result) -> Result {

@@ -80,7 +80,9 @@ fn missing_link(present: &MessageEntry, locked: &Lock) -> Option<Problem> {
     let MessageEntry { name, version, .. } = present;
     let before = version - 1;
     Some(Problem::new(
-        format!("message `{name}` (version {version}) is not made from version {before}, which may be stored"),
+        format!(
+            "message `{name}` (version {version}) is not made from version {before}, which may be stored"
+        ),
         format!(
             "name the type of version {before}, `#[message(name = \"{name}\", version = {version}, from = ..)]`, \
              and write an `impl From` of it"
@@ -117,16 +119,103 @@ fn of_payload(locked: &PayloadEntry, present: &Lock) -> Vec<Problem> {
             .to_owned(),
     };
     let same_path = present.payloads.iter().filter(|payload| payload.path == locked.path);
-    let each = same_path
-        .map(|now| of_shape(&subject, (&locked.serde, &locked.fields), (&now.serde, &now.fields)));
+    let each =
+        same_path.map(|now| of_shape(&subject, (&locked.serde, &locked.fields), (&now.serde, &now.fields)));
     each.min_by_key(Vec::len).unwrap_or_default()
 }
 
 fn of_shape(subject: &Subject, locked: (&String, &[String]), now: (&String, &[String])) -> Vec<Problem> {
     if locked.0 != now.0 {
-        let what = format!("its `#[serde({})]` is `#[serde({})]` now: all fields may differ", locked.0, now.0);
+        let what =
+            format!("its `#[serde({})]` is `#[serde({})]` now: all fields may differ", locked.0, now.0);
         return vec![subject.problem(&what, "keep the attribute")];
     }
     let denies = now.0.contains("deny_unknown_fields");
     fields::problems(subject, &Variants::of(locked.1), &Variants::of(now.1), denies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(name: &str, version: u32, aliases: &[&str]) -> MessageEntry {
+        MessageEntry {
+            name: name.into(),
+            version,
+            aliases: aliases.iter().map(|&alias| alias.to_owned()).collect(),
+            upgrades: version > 1,
+            codec: "application/json".into(),
+            partition: None,
+            serde: String::new(),
+            fields: vec!["order: i64".into()],
+        }
+    }
+
+    fn payload(fields: &[&str]) -> PayloadEntry {
+        let fields = fields.iter().map(|&line| line.to_owned()).collect();
+        PayloadEntry { path: "shop::Line".into(), serde: String::new(), fields }
+    }
+
+    fn messages<const N: usize>(messages: [MessageEntry; N]) -> Lock {
+        Lock { messages: messages.into(), payloads: vec![] }
+    }
+
+    fn payloads<const N: usize>(payloads: [PayloadEntry; N]) -> Lock {
+        Lock { messages: vec![], payloads: payloads.into() }
+    }
+
+    #[track_caller]
+    fn refused(locked: &Lock, present: &Lock, what: &str, help: &str) {
+        let problems = problems(locked, present);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].what.contains(what), "{problems:?}");
+        assert!(problems[0].help.contains(help), "{problems:?}");
+    }
+
+    #[test]
+    fn a_message_stays_until_it_is_known_under_another_name() {
+        let locked = messages([message("a", 1, &[])]);
+        let gone = "message `a` (version 1) is gone";
+        refused(&locked, &Lock::default(), gone, "keep the type until none of them waits");
+        refused(&locked, &messages([message("b", 1, &[])]), gone, "alias = \"a\"");
+        assert_eq!(problems(&locked, &messages([message("b", 1, &["a"])])), []);
+    }
+
+    #[test]
+    fn an_alias_stays_as_well() {
+        let locked = messages([message("b", 1, &["a"])]);
+        let present = messages([message("b", 1, &[])]);
+        refused(&locked, &present, "message `a` (version 1) is gone", "alias = \"a\"");
+    }
+
+    #[test]
+    fn a_new_version_needs_the_one_before_and_says_so() {
+        let locked = messages([message("a", 1, &[])]);
+        let help = "#[message(name = \"a\", version = 2, from = ..)]";
+        refused(&locked, &messages([message("a", 2, &[])]), "message `a` (version 1) is gone", help);
+        let unlinked = MessageEntry { upgrades: false, ..message("a", 2, &[]) };
+        let present = messages([message("a", 1, &[]), unlinked]);
+        refused(&locked, &present, "(version 2) is not made from version 1", help);
+        assert_eq!(problems(&present, &present), [], "recorded so, it may stay so");
+        assert_eq!(problems(&locked, &messages([message("a", 1, &[]), message("b", 2, &["a"])])), []);
+    }
+
+    #[test]
+    fn a_refusal_says_which_version_to_write() {
+        let locked = messages([message("a", 1, &[]), message("a", 2, &[])]);
+        let mut present = locked.clone();
+        present.messages[0].fields = vec!["order: String".into()];
+        let what = "message `a` (version 1): the field `order` was `i64` and is `String`";
+        refused(&locked, &present, what, "#[message(name = \"a\", version = 3, from = ..)]");
+    }
+
+    #[test]
+    fn payloads_keep_their_fields_wherever_they_still_are() {
+        let locked = payloads([payload(&["pieces: u32"])]);
+        let what = "payload `shop::Line`: the field `price: u32` is new";
+        refused(&locked, &payloads([payload(&["pieces: u32", "price: u32"])]), what, "#[serde(default)]");
+        assert_eq!(problems(&locked, &Lock::default()), []);
+        let of_two_functions = payloads([payload(&["other: u8"]), payload(&["pieces: u32"])]);
+        assert_eq!(problems(&locked, &of_two_functions), []);
+    }
 }

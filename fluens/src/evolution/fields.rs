@@ -193,7 +193,11 @@ mod tests {
     #[test]
     fn a_required_field_may_not() {
         refused(&["a: u8"], &["a: u8", "b: u8"], "the field `b: u8` is new, but stored messages lack it");
-        refused(&["a: u8", "b: u8"], &["a: u8"], "the field `b: u8` is gone, but nodes that still run need it");
+        refused(
+            &["a: u8", "b: u8"],
+            &["a: u8"],
+            "the field `b: u8` is gone, but nodes that still run need it",
+        );
         let other = "the field `A::b: u8` is gone, but nodes that still run need it";
         refused(&["A::a: u8", "A::b: u8"], &["A::a: u8"], other);
     }
@@ -202,12 +206,12 @@ mod tests {
     fn a_field_stays_what_it_was() {
         refused(&["a: u8"], &["a: u16"], "the field `a` was `u8` and is `u16`");
         refused(&["a: u8"], &["a?: Option<u8>"], "the field `a` was `u8` and is `Option<u8>`");
-        refused(&["a: u8"], &["a?: u8"], "the field `a` may be missing now, but nodes that still run need it");
         refused(
-            &["a?: u8"],
             &["a: u8"],
-            "the field `a` must be there now, but stored messages may lack it",
+            &["a?: u8"],
+            "the field `a` may be missing now, but nodes that still run need it",
         );
+        refused(&["a?: u8"], &["a: u8"], "the field `a` must be there now, but stored messages may lack it");
     }
 
     #[test]

@@ -55,6 +55,11 @@ impl<L> TestApp<L> {
         self.settled().await;
     }
 
+    /// The clock itself, for a test that moves it while consumers are at work.
+    pub fn clock(&self) -> &OwnedClock {
+        &self.clock
+    }
+
     /// What time it is for this app.
     pub fn now(&self) -> DateTime<Utc> {
         self.clock.now().0
