@@ -105,6 +105,28 @@ async fn without_a_window_a_second_one_is_refused_until_the_first_is_done() {
     assert_eq!(probe.events(), ["user 1", "user 1", "user -1", "user -1"]);
 }
 
+/// Also on a synchronous connection of one's own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_one_is_refused_on_a_connection_of_ones_own_too() {
+    use diesel::Connection;
+    needs!(several_connections);
+    let (url, probe) = (database!(), Probe::default());
+    let app = fluens::app!(Once, .., |app| app.database(url.clone()).state(probe.clone()));
+    let app = testing::start(app).await.unwrap();
+    let Some(mut conn) = crate::sync_connection(&url) else { return };
+    let mut publish = || {
+        let sync = UntilDone { user: User { id: 9 } };
+        conn.transaction(|conn| Once::publish(conn, &sync)).unwrap().duplicate
+    };
+    assert_eq!((publish(), publish()), (false, true));
+    probe.open_gate(1);
+    probe.wait_for_event("user 9").await;
+    in_time("its end", app.settled()).await;
+    assert!(!publish());
+    probe.open_gate(1);
+    in_time("its end", app.settled()).await;
+}
+
 /// Two transactions at once: one of them waits for the other, and loses.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_that_publish_one_key_at_once_one_succeeds() {

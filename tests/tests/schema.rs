@@ -69,7 +69,7 @@ fn a_change_that_breaks_messages_is_refused_with_its_remedy() {
             "message `node.work` (version 1): the field `n` was `String` and is `i64`",
             "help: if both have the same bytes, correct the type in fluens.lock by hand; or leave the type as it was, \
              and write the new one as `#[message(name = \"node.work\", version = 2, from = ..)]`",
-            "delete their lines in fluens.lock by hand",
+            "delete their entries in fluens.lock by hand",
         ],
     );
 }

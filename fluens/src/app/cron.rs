@@ -37,6 +37,8 @@ impl Cron {
 /// After something went wrong.
 const PAUSE: Duration = Duration::from_secs(5);
 
+const LONGEST_WAIT: Duration = Duration::from_hours(24);
+
 /// One entry at work.
 pub(super) struct Firing<M: Module> {
     handle: Handle<M>,
@@ -105,7 +107,9 @@ impl<M: Module> Firing<M> {
         let now = M::Db::now(&mut conn, &db.tables).await?;
         let Some(first) = self.after(now) else { return Ok(None) };
         let due = M::Db::next_firing(&mut conn, &db.tables, &self.recurring, first).await?;
-        Ok(Some(((due.0 - now.0).to_std().unwrap_or_default(), Some(due))))
+        let wait = (due.0 - now.0).to_std().unwrap_or_default();
+        // Asked for now and then, it is not forgotten, however rarely it is due.
+        Ok(Some(if wait > LONGEST_WAIT { (LONGEST_WAIT, None) } else { (wait, Some(due)) }))
     }
 
     /// Publishes, if nobody else has. The next time is reckoned from now: what was missed is made up for once.

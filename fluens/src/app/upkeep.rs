@@ -12,6 +12,9 @@ use crate::{Error, clock::Clock};
 /// Rows of each kind per transaction.
 const BATCH: i64 = 500;
 
+/// How long another node's turn takes, about.
+const TURN: Duration = Duration::from_millis(50);
+
 /// The upkeep of one database.
 pub(super) struct Upkeep<S: Store> {
     pub(super) db: Arc<Database<S>>,
@@ -38,15 +41,17 @@ impl<S: Store> Upkeep<S> {
     }
 }
 
-/// Until nothing is left, or another node is at it.
+/// Until nothing is left. Others that are at it take turns with us.
 pub(super) async fn sweep<S: Store>(db: &Database<S>) -> Result<Swept, Error> {
     let mut total = Swept::default();
     loop {
         let mut conn = db.writer().await?;
-        let Some(swept) = S::sweep(&mut conn, &db.tables, &db.retention, BATCH).await? else {
-            return Ok(total);
-        };
+        let swept = S::sweep(&mut conn, &db.tables, &db.retention, BATCH).await?;
         drop(conn);
+        let Some(swept) = swept else {
+            tokio::time::sleep(TURN).await;
+            continue;
+        };
         total += swept;
         let full = usize::try_from(BATCH).unwrap_or(usize::MAX);
         let most = swept.processed.max(swept.expired).max(swept.dead_letters).max(swept.deduplication);

@@ -23,12 +23,13 @@ fn of_message(locked: &MessageEntry, present: &Lock) -> Vec<Problem> {
         }
     }
     if let Some(now) = found {
+        let newest = newest(&now.name, present).unwrap_or(now);
         let subject = Subject {
             what: format!("message `{}` (version {})", locked.name, locked.version),
             instead: format!(
                 "leave the type as it was, and write the new one as `#[message(name = \"{}\", version = {}, from = ..)]`",
-                now.name,
-                newest(&now.name, present) + 1
+                newest.name,
+                newest.version + 1
             ),
         };
         problems.extend(options(&subject, locked, now));
@@ -43,9 +44,9 @@ fn present_as<'a>(name: &str, version: u32, present: &'a Lock) -> Option<&'a Mes
     versions().find(|message| message.name == name).or_else(|| versions().find(|m| m.is_called(name)))
 }
 
-fn newest(name: &str, present: &Lock) -> u32 {
+fn newest<'a>(name: &str, present: &'a Lock) -> Option<&'a MessageEntry> {
     let versions = present.messages.iter().filter(|message| message.is_called(name));
-    versions.map(|message| message.version).max().unwrap_or(0)
+    versions.max_by_key(|message| message.version)
 }
 
 /// A later version does not help: its `from` needs the type.
@@ -53,16 +54,16 @@ fn gone(name: &str, version: u32, present: &Lock) -> Problem {
     let what = format!(
         "message `{name}` (version {version}) is gone: stored messages of it would become dead letters"
     );
-    let help = match newest(name, present) {
-        0 => format!(
+    let help = match newest(name, present).map(|message| message.version) {
+        None => format!(
             "keep the type until none of them waits; if it has another name now, write `alias = \"{name}\"` beside it"
         ),
-        newest if newest > version => format!(
+        Some(newest) if newest > version => format!(
             "keep the type, so that version {} is made from it: `#[message(name = \"{name}\", version = {}, from = ..)]`",
             version + 1,
             version + 1
         ),
-        _ => "bring the type back: the versions before it cannot read it".to_owned(),
+        Some(_) => "bring the type back: the versions before it cannot read it".to_owned(),
     };
     Problem::new(what, help)
 }
@@ -207,6 +208,8 @@ mod tests {
         present.messages[0].fields = vec!["order: String".into()];
         let what = "message `a` (version 1): the field `order` was `i64` and is `String`";
         refused(&locked, &present, what, "#[message(name = \"a\", version = 3, from = ..)]");
+        present.messages.push(message("b", 3, &["a"]));
+        refused(&locked, &present, what, "#[message(name = \"b\", version = 4, from = ..)]");
     }
 
     #[test]

@@ -131,7 +131,7 @@ fn refusal(problems: &[Problem]) -> String {
     };
     let all: String = problems.iter().map(ToString::to_string).collect();
     format!(
-        "{begin}\n{all}If none of these messages can be left anywhere, delete their lines in fluens.lock by hand: what is \
+        "{begin}\n{all}If none of these messages can be left anywhere, delete their entries in fluens.lock by hand: what is \
          not in it may be anything."
     )
 }

@@ -89,7 +89,7 @@ fn after(mut program: Lock, step: usize, change: &Good) -> Lock {
     match change {
         Good::NewMessage => messages.push(message(&format!("message{step}"), 1)),
         Good::NewVersion(at) => {
-            let newest = newest(messages, at).clone();
+            let newest = newest(messages, *at).clone();
             messages.push(MessageEntry { version: newest.version + 1, upgrades: true, ..newest });
         }
         Good::NewPayload => program.payloads.push(PayloadEntry {
@@ -115,12 +115,12 @@ fn after(mut program: Lock, step: usize, change: &Good) -> Lock {
     program.sorted()
 }
 
-fn newest<'a>(messages: &'a [MessageEntry], at: &Index) -> &'a MessageEntry {
+fn newest(messages: &[MessageEntry], at: Index) -> &MessageEntry {
     let name = &at.get(messages).name;
     messages.iter().filter(|message| message.name == *name).max_by_key(|message| message.version).unwrap()
 }
 
-fn spoiled(mut program: Lock, at: &Index, change: &Bad) -> Lock {
+fn spoiled(mut program: Lock, at: Index, change: &Bad) -> Lock {
     if matches!(change, Bad::UnlinkedVersion) {
         let newest = newest(&program.messages, at).clone();
         program.messages.push(MessageEntry { version: newest.version + 1, upgrades: false, ..newest });
@@ -180,7 +180,7 @@ proptest! {
         later in prop::collection::vec(good(), 0..3),
     ) {
         let accepted = evolved(&before);
-        let present = spoiled(accepted.clone(), &at, &bad);
+        let present = spoiled(accepted.clone(), at, &bad);
         prop_assert!(!problems(&accepted, &present).is_empty());
         let harmless = later.iter().filter(|change| matches!(change, Good::NewPayload | Good::OptionalField(_)));
         let present = harmless.enumerate().fold(present, |program, (i, change)| after_if_any(program, 100 + i, change));

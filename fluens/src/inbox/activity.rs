@@ -31,10 +31,12 @@ impl Default for Activity {
 }
 
 impl Activity {
-    /// One more of them, at rest.
+    /// One more of them. It has something to do until it says otherwise: it has not even begun.
     pub(crate) fn presence(&self) -> Presence {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Presence { activity: self.clone(), id: NEXT.fetch_add(1, Relaxed) }
+        let presence = Presence { activity: self.clone(), id: NEXT.fetch_add(1, Relaxed) };
+        presence.is(Doing::Work);
+        presence
     }
 
     /// Waits until nobody has anything to do.

@@ -35,6 +35,7 @@ pub(crate) fn published_elsewhere() {
 impl Elsewhere {
     pub(super) fn listen(activity: &Activity) -> Arc<Self> {
         let presence = activity.presence();
+        presence.is(Doing::Rest(None));
         let this = Arc::new(Elsewhere { state: Mutex::default(), bell: Notify::new(), presence });
         locked(&LISTENERS).push(Arc::downgrade(&this));
         this

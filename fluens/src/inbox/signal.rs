@@ -69,7 +69,7 @@ impl Signal {
         if let Some(after) = later(look.next_held) {
             self.due_after(after);
         }
-        if look.waiting && look.next_held.is_none() {
+        if look.freed {
             // Rows behind one that another node has settled.
             self.look_at_everything();
         } else if look.ready {

@@ -87,7 +87,19 @@ impl Planned for InHand {
         self.row.payload.len() + self.row.envelope.len()
     }
 
-    fn age(&mut self, now: Moment) {
-        self.row.overdue |= self.overdue <= now;
+    fn is_old(&self, now: Moment) -> bool {
+        self.overdue <= now
+    }
+
+    fn go_first(&mut self) {
+        self.row.overdue = true;
+    }
+
+    fn goes_first(&self) -> bool {
+        self.row.overdue
+    }
+
+    fn priority(&self) -> i16 {
+        self.row.priority
     }
 }

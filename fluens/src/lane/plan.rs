@@ -23,8 +23,14 @@ pub(crate) trait Planned {
     fn key(&self) -> Option<i64>;
     /// How much memory it takes.
     fn bytes(&self) -> usize;
-    /// If it has waited too long, it goes before all others from now on.
-    fn age(&mut self, now: Moment);
+    /// It has waited too long by then.
+    fn is_old(&self, now: Moment) -> bool;
+    /// From now on it goes before all others.
+    fn go_first(&mut self);
+    /// It does.
+    fn goes_first(&self) -> bool;
+    /// Whatever has become of it: within a key, those of one priority never pass each other.
+    fn priority(&self) -> i16;
 
     fn seq(&self) -> i64 {
         self.place().1
@@ -257,15 +263,31 @@ impl<T: Planned> Plan<T> {
     pub(crate) fn age(&mut self, now: Moment) {
         let ids: Vec<LineId> = self.lines.keys().copied().collect();
         for id in ids {
-            self.unlist(id);
-            if let Some(line) = self.lines.get_mut(&id) {
-                for mut item in std::mem::take(&mut line.waiting).into_values() {
-                    item.age(now);
-                    line.waiting.insert(item.place(), item);
-                }
-            }
-            self.list(id);
+            self.let_go_first(id, |item| item.is_old(now));
         }
+    }
+
+    /// Lets those of a line go first, and with them what stands before them.
+    fn let_go_first(&mut self, id: LineId, old: impl Fn(&T) -> bool) {
+        let Some(line) = self.lines.get(&id) else { return };
+        let mut last_old: HashMap<i16, i64> = HashMap::new();
+        for item in line.waiting.values().filter(|item| old(item)) {
+            let last = last_old.entry(item.priority()).or_insert(i64::MIN);
+            *last = (*last).max(item.seq());
+        }
+        if last_old.is_empty() {
+            return;
+        }
+        self.unlist(id);
+        if let Some(line) = self.lines.get_mut(&id) {
+            for mut item in std::mem::take(&mut line.waiting).into_values() {
+                if last_old.get(&item.priority()).is_some_and(|last| item.seq() <= *last) {
+                    item.go_first();
+                }
+                line.waiting.insert(item.place(), item);
+            }
+        }
+        self.list(id);
     }
 
     /// Forgets what waits in a line: its head was stored for later, and what is behind must not pass it.
@@ -303,8 +325,12 @@ impl<T: Planned> Plan<T> {
             not_before: None,
         });
         line.waiting.insert(item.place(), item);
+        let some_go_first = line.waiting.first_key_value().is_some_and(|(_, first)| first.goes_first());
         self.waiting += 1;
         self.list(id);
+        if some_go_first {
+            self.let_go_first(id, Planned::goes_first);
+        }
     }
 
     fn head(&self, id: LineId) -> Option<Place> {

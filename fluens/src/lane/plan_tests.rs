@@ -11,11 +11,12 @@ struct Item {
     seq: i64,
     key: Option<i64>,
     priority: i16,
+    first: bool,
 }
 
 impl Planned for Item {
     fn place(&self) -> Place {
-        (Reverse(self.priority), self.seq)
+        (Reverse(if self.first { i16::MAX } else { self.priority }), self.seq)
     }
     fn key(&self) -> Option<i64> {
         self.key
@@ -23,11 +24,17 @@ impl Planned for Item {
     fn bytes(&self) -> usize {
         1
     }
-    /// Its priority says it.
-    fn age(&mut self, now: Moment) {
-        if now >= OLD {
-            self.priority = i16::MAX;
-        }
+    fn is_old(&self, now: Moment) -> bool {
+        now >= OLD
+    }
+    fn go_first(&mut self) {
+        self.first = true;
+    }
+    fn goes_first(&self) -> bool {
+        self.first
+    }
+    fn priority(&self) -> i16 {
+        self.priority
     }
 }
 
@@ -35,7 +42,7 @@ impl Planned for Item {
 const OLD: Moment = Moment::at(1_000_000_000);
 
 fn item(seq: i64, key: Option<i64>, priority: i16) -> Item {
-    Item { seq, key, priority }
+    Item { seq, key, priority, first: false }
 }
 
 fn plan_of(items: impl IntoIterator<Item = Item>) -> Plan<Item> {
@@ -114,6 +121,15 @@ fn one_that_waited_too_long_goes_before_higher_priorities() {
 }
 
 #[test]
+fn one_that_goes_first_takes_along_what_stands_before_it_in_its_key() {
+    let mut plan = plan_of([item(1, Some(7), 0), item(2, Some(7), 3), item(4, Some(8), 3)]);
+    plan.begin_fetch();
+    plan.end_fetch(vec![Item { first: true, ..item(3, Some(7), 0) }]);
+    let order: Vec<i64> = std::iter::from_fn(|| plan.take(0)).map(|item| item.seq).collect();
+    assert_eq!(order, [1, 3, 2, 4]);
+}
+
+#[test]
 fn a_forgotten_line_is_fetched_again() {
     let mut plan = plan_of([item(1, Some(7), 1), item(2, Some(7), 1)]);
     let held = plan.take(0).unwrap();
@@ -146,6 +162,10 @@ enum Step {
     /// Held rows are due.
     Due,
     Resume,
+    /// Those in hand have waited too long.
+    Age,
+    /// So has what the fetch brings.
+    SendOld,
     Send,
     Receive,
     /// The answer never comes.
@@ -168,6 +188,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             1 => Just(Step::FetchFails),
             1 => Just(Step::Due),
             1 => Just(Step::Resume),
+            1 => Just(Step::Age),
+            1 => Just(Step::SendOld),
             3 => Just(Step::Send),
             3 => Just(Step::Receive),
             1 => Just(Step::ForgetAll),
@@ -192,14 +214,16 @@ impl Model {
     fn run(&mut self, step: Step) -> Result<(), TestCaseError> {
         let soon = Moment::at(1_000_000);
         match step {
-            Step::Send => {
+            Step::Send | Step::SendOld => {
                 if self.answer.is_none() {
                     let taken = self.plan.begin_fetch();
                     let due =
                         self.table.values().filter(|item| !taken.contains(&item.seq) && self.is_ready(item));
-                    self.answer = Some(due.cloned().collect());
+                    let first = matches!(step, Step::SendOld);
+                    self.answer = Some(due.cloned().map(|item| Item { first, ..item }).collect());
                 }
             }
+            Step::Age => self.plan.age(OLD),
             Step::Receive => {
                 if let Some(answer) = self.answer.take() {
                     self.plan.end_fetch(answer);

@@ -218,10 +218,19 @@ impl Staged {
     }
 }
 
+/// An index holds no longer ones: of those the rest is a hash.
+const LONGEST_KEY: usize = 500;
+
 fn unique_key(message: &'static str, Unique { key, within }: Unique) -> UniqueKey {
-    let hash = stable_hash(format!("{message}\0{}", key.text).as_bytes()).cast_signed();
+    let hash = stable_hash(format!("{message}\0{}", key.text).as_bytes());
+    let mut text = key.text;
+    if text.len() > LONGEST_KEY {
+        text.truncate(text.floor_char_boundary(LONGEST_KEY));
+        text.push_str(&format!("..{hash:016x}"));
+    }
     // PostgreSQL's text holds no NUL.
-    UniqueKey { message, key: key.text.replace('\0', "\u{fffd}"), hash, within_micros: within.map(micros) }
+    let key = text.replace('\0', "\u{fffd}");
+    UniqueKey { message, key, hash: hash.cast_signed(), within_micros: within.map(micros) }
 }
 
 pub(crate) fn micros(duration: Duration) -> i64 {

@@ -301,6 +301,12 @@ impl<M: Module> DeadLetters<M> {
         let mut conn = self.db.writer().await?;
         let consumer = M::Db::skip(&mut conn, &self.db.tables, id).await?;
         drop(conn);
+        // One that holds nothing back need not be skipped.
+        if consumer.is_none()
+            && self.letter(id).await?.is_some_and(|letter| letter.state == LetterState::Dead)
+        {
+            return Ok(());
+        }
         self.decided(id, consumer)
     }
 
