@@ -1,7 +1,7 @@
 //! The tour: three modules of a shop, from the order to the paid invoice. `cargo run`, or `cargo run -- --serve`
 //!
 //! Orders of one customer stay in order, express orders go first, a payment service that fails is asked again, and
-//! every step commits its own data together with the message for the next one.
+//! every step commits its own data together with the message for the next one. Its tests are in `shop/tests.rs`.
 #![allow(missing_docs)] // a program, not a library
 
 use std::{
@@ -164,30 +164,29 @@ async fn make_tables(conn: &mut db::Conn) -> Result {
     Ok(conn.batch_execute(TABLES).await?)
 }
 
-fluens::run!(
-    Orders,
-    Stock,
-    Billing,
-    |app| app.database(DATABASE).state(Bank::default()).prepare::<Orders>(make_tables).log("off"),
-    async |app| {
-        let orders = Orders::of(app);
-        place(&orders, 1, 7, "tea", Priority::Normal).await?;
-        place(&orders, 2, 7, "saffron", Priority::Normal).await?;
-        place(&orders, 3, 8, "saffron", Priority::Normal).await?;
-        place(&orders, 4, 9, "coffee", Priority::Critical).await?;
-        app.settled().await;
-        summary(&orders).await?;
+/// What the shop needs, in production as under test.
+fn set_up<L>(app: fluens::Builder<L>) -> fluens::Builder<L> {
+    app.state(Bank::default()).prepare::<Orders>(make_tables)
+}
 
-        if std::env::args().any(|argument| argument == "--serve") {
-            println!("\nan order every second, until Ctrl-C");
-            tokio::select! {
-                () = app.stop_requested() => {}
-                result = keep_ordering(&orders) => result?,
-            }
+fluens::run!(Orders, Stock, Billing, |app| set_up(app).database(DATABASE).log("off"), async |app| {
+    let orders = Orders::of(app);
+    place(&orders, 1, 7, "tea", Priority::Normal).await?;
+    place(&orders, 2, 7, "saffron", Priority::Normal).await?;
+    place(&orders, 3, 8, "saffron", Priority::Normal).await?;
+    place(&orders, 4, 9, "coffee", Priority::Critical).await?;
+    app.settled().await;
+    summary(&orders).await?;
+
+    if std::env::args().any(|argument| argument == "--serve") {
+        println!("\nan order every second, until Ctrl-C");
+        tokio::select! {
+            () = app.stop_requested() => {}
+            result = keep_ordering(&orders) => result?,
         }
-        Ok(())
     }
-);
+    Ok(())
+});
 
 async fn keep_ordering(orders: &Handle<Orders>) -> Result {
     for id in 5.. {
@@ -209,3 +208,8 @@ async fn summary(orders: &Handle<Orders>) -> Result {
     println!("{} orders, {paid} paid, {invoices} invoices: nothing lost, nothing twice", all.len());
     Ok(())
 }
+
+// Each test has a database of its own, in memory: that is SQLite's.
+#[cfg(all(test, not(feature = "postgres")))]
+#[path = "shop/tests.rs"]
+mod tests;

@@ -173,7 +173,7 @@ impl<M: Module> Handle<M> {
     /// What waited behind it may go on, and what is scheduled has changed.
     fn tell(&self, consumers: &[i32]) -> usize {
         for signal in consumers.iter().filter_map(|consumer| self.db.wakes.get(*consumer)) {
-            signal.look_at_everything();
+            signal.forget();
         }
         self.db.ended();
         consumers.len()

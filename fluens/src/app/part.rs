@@ -181,6 +181,7 @@ impl<M: Module> ModulePart<M> {
                 stop: running.stop.subscribe(),
                 first_slot: 0,
                 fetches: 0,
+                some_overdue: false,
                 skipped: false,
                 inbox: Arc::new(Inbox::new(Self::consumer(handle, running, &registered), signal)),
             };

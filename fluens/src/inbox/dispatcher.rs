@@ -29,6 +29,8 @@ pub(crate) struct Dispatcher<M: Module> {
     /// Where the walk over the slots begins: it moves on, so that none starves.
     pub(crate) first_slot: i16,
     pub(crate) fetches: u32,
+    /// The last fetch found some that have waited too long: the next one looks for more.
+    pub(crate) some_overdue: bool,
     /// The last fetch left out keys of which there was enough in hand.
     pub(crate) skipped: bool,
 }
@@ -39,6 +41,7 @@ impl<M: Module> Dispatcher<M> {
         let mut lanes: JoinSet<Lane> = JoinSet::new();
         let mut idle: Vec<Lane> = (0..self.max_lanes).rev().collect();
         while !*self.stop.borrow() {
+            self.inbox.drop_stale();
             let resume = self.inbox.plan().resume(self.inbox.clock().now());
             while self.inbox.plan().has_free()
                 && let Some(lane) = idle.pop()
@@ -107,6 +110,7 @@ impl<M: Module> Dispatcher<M> {
             (self.inbox.clock().now(), M::Db::fetch(&mut conn, &db.tables, &fetch).await)
         };
         let rows = rows?;
+        self.some_overdue = rows.iter().any(|row| row.overdue);
         // A fetch that came back full, or was cut short by its bytes, left something behind. One that did not saw all
         // there was, and what is committed since rings.
         let more = rows.len() >= limits.batch || rows.iter().any(|row| row.standing != Standing::Run);
@@ -146,7 +150,7 @@ impl<M: Module> Dispatcher<M> {
         let batch = i64::try_from(limits.batch).unwrap_or(i64::MAX);
         let slots = i16::try_from(SLOTS).unwrap_or(i16::MAX);
         self.first_slot = (self.first_slot + 7) % slots;
-        let fair = self.fetches.is_multiple_of(FAIR_FETCH);
+        let fair = self.some_overdue || self.fetches.is_multiple_of(FAIR_FETCH);
         self.fetches = self.fetches.wrapping_add(1);
         let mut plan = self.inbox.plan();
         if fair {

@@ -103,7 +103,15 @@ impl<M: Module> Inbox<M> {
         if self.is_closed() {
             return None;
         }
+        self.drop_stale();
         self.plan().take(lane)
+    }
+
+    /// Forgets what was taken back or put off, with all the rest, which is fetched again.
+    pub(super) fn drop_stale(&self) {
+        if self.signal.take_stale() {
+            self.lost([]);
+        }
     }
 
     pub(crate) fn release(&self, lane: Lane) {

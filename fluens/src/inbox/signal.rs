@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     time::Duration,
 };
 
@@ -18,6 +21,8 @@ pub(crate) struct Signal {
     bell: Notify,
     presence: Presence,
     pub(super) clock: Clock,
+    /// What is in hand is no longer what is true.
+    stale: AtomicBool,
 }
 
 /// Under one lock: whoever waits for quiet must never see a moment of it between a flag and the one who heeds it.
@@ -40,7 +45,13 @@ impl Signal {
     /// Awake from the start: what is there is to be found.
     pub(crate) fn new(activity: &Activity, clock: Clock) -> Arc<Self> {
         let presence = activity.presence();
-        let signal = Arc::new(Signal { state: Mutex::default(), bell: Notify::new(), presence, clock });
+        let signal = Arc::new(Signal {
+            state: Mutex::default(),
+            bell: Notify::new(),
+            presence,
+            clock,
+            stale: AtomicBool::new(false),
+        });
         signal.look_at_everything();
         signal
     }
@@ -53,6 +64,16 @@ impl Signal {
     /// Rows that waited are due, or may enter the line again.
     pub(crate) fn look_at_everything(&self) {
         self.ring_with(|state| (state.ready, state.due) = (true, true));
+    }
+
+    /// Rows were taken back or put off: those in hand are not to be started.
+    pub(crate) fn forget(&self) {
+        self.stale.store(true, SeqCst);
+        self.look_at_everything();
+    }
+
+    pub(super) fn take_stale(&self) -> bool {
+        self.stale.load(SeqCst) && self.stale.swap(false, SeqCst)
     }
 
     /// A failed row will be due after that long.
