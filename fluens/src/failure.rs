@@ -107,6 +107,7 @@ impl Failure {
     }
 
     /// What a [`fault`] tells beside its code: anything that serializes. On other failures it changes nothing.
+    #[must_use]
     pub fn details(mut self, details: impl Serialize) -> Self {
         if let Some(Word::Fault { details: none, .. }) = &mut self.word {
             // What cannot be told must not stand in the way of the fault itself.
@@ -118,6 +119,7 @@ impl Failure {
     }
 
     /// The error behind a [`retry_now`], a [`retry_after`] or a [`fault`]: what logs and dead letters show.
+    #[must_use]
     pub fn because(self, error: impl Into<Failure>) -> Self {
         let Failure { error, error_type, .. } = error.into();
         Failure { error, error_type, word: self.word }

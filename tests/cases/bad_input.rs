@@ -5,7 +5,7 @@ use std::time::Duration;
 use fluens::{Error, Filter, message, prelude::*, testing};
 use fluens_tests::probe::Probe;
 
-use super::support::{database, execute, inbox_rows};
+use super::support::{bytes_literal, database, execute, inbox_rows};
 use crate::db;
 
 fluens::module! { pub Hostile { db: db::Db, publishes: [Blob, Keyed], consumes: [Blob, Keyed] } }
@@ -100,9 +100,7 @@ async fn malformed_payloads_are_kept_as_they_are() {
     ];
     for payload in &payloads {
         let later = hostile.publish(message(&Blob { text: String::new() }).after(minute)).await.unwrap();
-        let bytes: String = payload.iter().map(|byte| format!("{byte:02x}")).collect();
-        let bytes =
-            if crate::ABILITIES.parallel_writers { format!("'\\x{bytes}'") } else { format!("X'{bytes}'") };
+        let bytes = bytes_literal(payload);
         execute(&hostile, &format!("UPDATE fluens_inbox SET payload = {bytes} WHERE state = 1")).await;
         app.advance(minute).await;
         let letter = hostile.dead_letters().find(Filter::new().limit(1)).await.unwrap().items.remove(0);

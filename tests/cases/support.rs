@@ -88,6 +88,16 @@ pub(crate) async fn count<M: Module<Db = db::Db>>(handle: &Handle<M>, table: &st
     diesel::sql_query(sql).get_result::<Count>(&mut *conn).await.unwrap().n
 }
 
+/// Bytes as SQL writes them.
+pub(crate) fn bytes_literal(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    let hex = bytes.iter().fold(String::new(), |mut hex, byte| {
+        write!(hex, "{byte:02x}").expect("a text takes everything");
+        hex
+    });
+    if crate::ABILITIES.parallel_writers { format!("'\\x{hex}'") } else { format!("X'{hex}'") }
+}
+
 /// Ordinary steps of a test that must not fail for other reasons than its own.
 pub(crate) async fn execute<M: Module<Db = db::Db>>(handle: &Handle<M>, sql: &str) {
     handle.connection().await.unwrap().batch_execute(sql).await.unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fluens::{message, prelude::*, testing};
 use fluens_tests::probe::{Probe, in_time};
 
-use super::support::{database, execute, inbox_rows};
+use super::support::{bytes_literal, database, execute, inbox_rows};
 use crate::db;
 
 fluens::module! {
@@ -99,9 +99,7 @@ async fn unknown_fields_are_ignored() {
     let minute = Duration::from_secs(60);
     evolving.publish(message(&PlacedV1 { customer: 2, sum: 1 }).after(minute)).await.unwrap();
     let json = "{\"customer\":2,\"sum\":1,\"colour\":{\"of\":[1,2]}}";
-    let bytes: String = json.bytes().map(|byte| format!("{byte:02x}")).collect();
-    let bytes =
-        if crate::ABILITIES.parallel_writers { format!("'\\x{bytes}'") } else { format!("X'{bytes}'") };
+    let bytes = bytes_literal(json.as_bytes());
     execute(&evolving, &format!("UPDATE fluens_inbox SET payload = {bytes}")).await;
     app.advance(minute).await;
     assert_eq!(probe.count("2 100 EUR from version 1"), 1);

@@ -63,14 +63,14 @@ fluens::run!(Weather, |app| app.database(DATABASE).prepare::<Weather>(make_table
     weather.publish_all(&more).await?;
     app.settled().await;
 
-    println!("\n50 more; one of them is there already, and no consumer could know before it inserts them:");
-    println!("all of it is undone, and they run one by one, so that the one to blame is found");
+    println!("\n50 more; one of them is there already, and the consumer returns the error for all of them:");
+    println!("all is undone, and they run one by one, so that the one to blame is found");
     weather.publish_all(&(299..349).map(measured).collect::<Vec<_>>()).await?;
     app.settled().await;
 
     println!("\n{} readings are stored; dead letters:", stored(&weather).await?);
     for letter in weather.dead_letters().find(Filter::new()).await?.items {
-        println!("  {} after {} attempts: {}", letter.code, letter.attempts.len(), letter.error);
+        println!("  {}, attempt {}: {}", letter.code, letter.attempts.len(), letter.error);
     }
     Ok(())
 });

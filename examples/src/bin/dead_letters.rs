@@ -16,8 +16,9 @@ struct Entry {
     amount: String,
 }
 
-/// An account must not lack an entry while later ones are there: they wait.
-#[consumer(retry(memory = ["10ms"], stored = ["20ms"]), on_dead_letter = ParkKey)]
+/// An account must not lack an entry while later ones are there: they wait. `own_transaction`, because it prints: sharing
+/// one, it would run and print again when a neighbour fails.
+#[consumer(retry(memory = ["10ms"], stored = ["20ms"]), on_dead_letter = ParkKey, own_transaction)]
 async fn book(entry: Entry, ctx: &mut Context<Ledger>) -> Result {
     let Entry { n, account, amount } = entry;
     let locks: i64 = locked::table.find(account).count().get_result(ctx.conn().await?).await?;
@@ -51,7 +52,7 @@ async fn unlock(ledger: &Handle<Ledger>, account: i64) -> Result {
 async fn show(dead: &DeadLetters<Ledger>) -> Result {
     for letter in dead.find(Filter::new()).await?.items {
         let (key, attempts) = (letter.key.unwrap_or_default(), letter.attempts.len());
-        println!("  account {key}, {}, {attempts} attempts: {}", letter.code, letter.error);
+        println!("  account {key}, {}, attempt {attempts}: {}", letter.code, letter.error);
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ async fn on_fault(fault: Fault<Reserve>) -> Result {
     let order = fault.original().map_or(0, |reserve| reserve.order);
     if fault.is_system() {
         let (error, attempts) = (fault.error().unwrap_or("?"), fault.attempts());
-        println!("order {order}: the shop hears {}: {error}, {attempts} attempts", fault.code());
+        println!("order {order}: the shop hears {} at attempt {attempts}: {error}", fault.code());
     } else {
         let missing: Missing = fault.details()?;
         println!("order {order}: the shop hears {}, {} missing", fault.code(), missing.pieces);

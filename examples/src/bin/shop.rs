@@ -164,29 +164,35 @@ async fn make_tables(conn: &mut db::Conn) -> Result {
     Ok(conn.batch_execute(TABLES).await?)
 }
 
-/// What the shop needs, in production as under test.
-fn set_up<L>(app: fluens::Builder<L>) -> fluens::Builder<L> {
-    app.state(Bank::default()).prepare::<Orders>(make_tables)
+/// What the shop needs, here as in its tests.
+fn set_up<L>(app: fluens::Builder<L>, bank: Bank) -> fluens::Builder<L> {
+    app.state(bank).prepare::<Orders>(make_tables)
 }
 
-fluens::run!(Orders, Stock, Billing, |app| set_up(app).database(DATABASE).log("off"), async |app| {
-    let orders = Orders::of(app);
-    place(&orders, 1, 7, "tea", Priority::Normal).await?;
-    place(&orders, 2, 7, "saffron", Priority::Normal).await?;
-    place(&orders, 3, 8, "saffron", Priority::Normal).await?;
-    place(&orders, 4, 9, "coffee", Priority::Critical).await?;
-    app.settled().await;
-    summary(&orders).await?;
+fluens::run!(
+    Orders,
+    Stock,
+    Billing,
+    |app| set_up(app, Bank::default()).database(DATABASE).log("off"),
+    async |app| {
+        let orders = Orders::of(app);
+        place(&orders, 1, 7, "tea", Priority::Normal).await?;
+        place(&orders, 2, 7, "saffron", Priority::Normal).await?;
+        place(&orders, 3, 8, "saffron", Priority::Normal).await?;
+        place(&orders, 4, 9, "coffee", Priority::Critical).await?;
+        app.settled().await;
+        summary(&orders).await?;
 
-    if std::env::args().any(|argument| argument == "--serve") {
-        println!("\nan order every second, until Ctrl-C");
-        tokio::select! {
-            () = app.stop_requested() => {}
-            result = keep_ordering(&orders) => result?,
+        if std::env::args().any(|argument| argument == "--serve") {
+            println!("\nan order every second, until Ctrl-C");
+            tokio::select! {
+                () = app.stop_requested() => {}
+                result = keep_ordering(&orders) => result?,
+            }
         }
+        Ok(())
     }
-    Ok(())
-});
+);
 
 async fn keep_ordering(orders: &Handle<Orders>) -> Result {
     for id in 5.. {

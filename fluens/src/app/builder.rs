@@ -349,7 +349,7 @@ impl<L> Builder<L> {
     pub(super) fn settings(&self) -> (Settings, Vec<Problem>) {
         let (mut settings, problems) = Settings::load(&self.code);
         settings.clock = self.clock.clone();
-        settings.witness = self.witness.clone();
+        settings.witness.clone_from(&self.witness);
         (settings, problems)
     }
 
@@ -368,8 +368,7 @@ impl<L> Builder<L> {
         }
         let consumers = ConsumerDescriptor::all();
         for consumer in settings.consumers() {
-            let known = |known: &&ConsumerDescriptor| known.name() == consumer;
-            if !consumers.iter().any(|descriptor| known(descriptor)) {
+            if !consumers.iter().any(|known| known.name() == consumer) {
                 let what = format!("setting `consumer.{consumer}` is for a consumer that is not there");
                 let names = consumers.iter().map(|consumer| consumer.name()).collect::<Vec<_>>().join(", ");
                 problems.push(Problem::new(what, format!("the consumers are {names}")));

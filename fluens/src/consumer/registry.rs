@@ -85,10 +85,7 @@ impl ConsumerDescriptor {
     /// What it subscribes to: the message by its name and its aliases, or faults of it that are for this module.
     pub(crate) fn subscriptions(&self) -> Vec<String> {
         let names = std::iter::once(&self.message).chain(self.message_aliases);
-        let of = |name: &&str| match self.is_fault {
-            true => fault_name(name, self.module),
-            false => (*name).to_owned(),
-        };
+        let of = |name: &&str| if self.is_fault { fault_name(name, self.module) } else { (*name).to_owned() };
         names.map(of).collect()
     }
 

@@ -220,7 +220,7 @@ impl Model {
                     let due =
                         self.table.values().filter(|item| !taken.contains(&item.seq) && self.is_ready(item));
                     let first = matches!(step, Step::SendOld);
-                    self.answer = Some(due.cloned().map(|item| Item { first, ..item }).collect());
+                    self.answer = Some(due.map(|item| Item { first, ..item.clone() }).collect());
                 }
             }
             Step::Age => self.plan.age(OLD),

@@ -225,8 +225,7 @@ fn unique_key(message: &'static str, Unique { key, within }: Unique) -> UniqueKe
     let hash = stable_hash(format!("{message}\0{}", key.text).as_bytes());
     let mut text = key.text;
     if text.len() > LONGEST_KEY {
-        text.truncate(text.floor_char_boundary(LONGEST_KEY));
-        text.push_str(&format!("..{hash:016x}"));
+        text = format!("{}..{hash:016x}", &text[..text.floor_char_boundary(LONGEST_KEY)]);
     }
     // PostgreSQL's text holds no NUL.
     let key = text.replace('\0', "\u{fffd}");

@@ -73,6 +73,7 @@ impl Filter {
     }
 
     /// With this partition key, as text.
+    #[allow(clippy::needless_pass_by_value)] // `key(7)` and `key("7")` read better
     pub fn key(mut self, key: impl ToString) -> Self {
         self.wanted.key = Some(key.to_string());
         self

@@ -90,7 +90,7 @@ impl Witness {
 /// What will have been published once it is committed.
 pub(crate) fn events_of(rows: &[NewMessage]) -> Vec<Event> {
     let event = |row: &NewMessage| {
-        let name = row.names.first().map(|name| name.as_ref()).unwrap_or_default();
+        let name = row.names.first().map(AsRef::as_ref).unwrap_or_default();
         let message = name.split(":fault@").next().unwrap_or(name);
         Event {
             kind: if is_fault(name) { Kind::Faulted } else { Kind::Published },
