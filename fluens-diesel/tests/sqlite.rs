@@ -54,3 +54,13 @@ suite! { Db, open:
     upkeep: what_has_ended_is_deleted_when_its_time_is_over, kept_for_ever_is_kept,
         a_database_of_version_1_is_brought_up_to_date;
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn of_what_only_the_newest_is_wanted_the_newest_runs(steps in cases::collapse::steps()) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async { cases::collapse::the_newest_runs::<Db>(open().await, steps).await })?;
+    }
+}

@@ -192,12 +192,13 @@ impl Deref for Nested {
 
 /// The text for a key that nobody knows.
 pub(crate) fn unknown(place: &str, key: &str, known: &[&str]) -> String {
-    let keys = names::listed(known);
+    let keys = match known {
+        [only] => format!("the only key of `{place}` is `{only}`"),
+        _ => format!("the keys of `{place}` are {}", names::listed(known)),
+    };
     match names::nearest(key, known) {
-        Some(nearest) => {
-            format!("unknown key `{key}`\nhelp: did you mean `{nearest}`? the keys of `{place}` are {keys}")
-        }
-        None => format!("unknown key `{key}`\nhelp: the keys of `{place}` are {keys}"),
+        Some(nearest) => format!("unknown key `{key}`\nhelp: did you mean `{nearest}`? {keys}"),
+        None => format!("unknown key `{key}`\nhelp: {keys}"),
     }
 }
 

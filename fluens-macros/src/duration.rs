@@ -79,7 +79,8 @@ impl Rule {
             Given::Text(text) => parse(&text.value()),
             Given::Number(number) if *seconds => parse(&format!("{}s", number.base10_digits())),
             Given::Number(number) => {
-                Err(format!("a duration has a unit\nhelp: write `\"{}s\"`", number.base10_digits()))
+                let digits = number.base10_digits();
+                Err(format!("a duration has a unit\nhelp: write `\"{digits}s\"` or `\"{digits}ms\"`"))
             }
         };
         let wrong = match parsed {

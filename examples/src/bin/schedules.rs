@@ -75,37 +75,33 @@ async fn tick(tick: Tick, meta: Meta, start: State<Start>) -> Result {
     Ok(())
 }
 
-fluens::run!(
-    Calendar,
-    |app| app.database(DATABASE).state(Start(Instant::now())).poll(Duration::from_millis(20)).log("off"),
-    async |app| {
-        let calendar = Calendar::of(app);
-        let later = async |text: &str, millis: u64| {
-            let remind = Remind { text: text.into() };
-            calendar.publish(message(&remind).after(Duration::from_millis(millis))).await
-        };
-        println!("three reminders: one for soon, one that is put off, one that is taken back");
-        later("tea is ready", 250).await?;
-        let put_off = later("stand up", 100).await?;
-        let taken_back = later("never seen", 100).await?;
-        calendar.reschedule_after(put_off.id, Duration::from_millis(500)).await?;
-        calendar.cancel(taken_back.id).await?;
+fluens::run!(Calendar, |app| app.database(DATABASE).state(Start(Instant::now())).log("off"), async |app| {
+    let calendar = Calendar::of(app);
+    let later = async |text: &str, millis: u64| {
+        let remind = Remind { text: text.into() };
+        calendar.publish(message(&remind).after(Duration::from_millis(millis))).await
+    };
+    println!("three reminders: one for soon, one that is put off, one that is taken back");
+    later("tea is ready", 250).await?;
+    let put_off = later("stand up", 100).await?;
+    let taken_back = later("never seen", 100).await?;
+    calendar.reschedule_after(put_off.id, Duration::from_millis(500)).await?;
+    calendar.cancel(taken_back.id).await?;
 
-        println!("two offers, of which the second is not reached in time");
-        calendar.publish_all(&[Offer { n: 1 }, Offer { n: 2 }]).await?;
+    println!("two offers, of which the second is not reached in time");
+    calendar.publish_all(&[Offer { n: 1 }, Offer { n: 2 }]).await?;
 
-        println!("jobs from low to critical; the highest goes first\n");
-        let priorities = [Priority::Low, Priority::Normal, Priority::High, Priority::Critical];
-        let jobs = (1..).zip(priorities).map(|(n, priority)| Job { n, priority });
-        calendar.publish_all(&jobs.collect::<Vec<_>>()).await?;
+    println!("jobs from low to critical; the highest goes first\n");
+    let priorities = [Priority::Low, Priority::Normal, Priority::High, Priority::Critical];
+    let jobs = (1..).zip(priorities).map(|(n, priority)| Job { n, priority });
+    calendar.publish_all(&jobs.collect::<Vec<_>>()).await?;
 
-        // What is for later is not waited for by `settled`.
-        tokio::time::sleep(Duration::from_millis(1200)).await;
-        app.settled().await;
-        println!();
-        for expired in calendar.expired().find(Filter::new()).await?.items {
-            println!("{} was not reached by {}, and expired", expired.message, expired.consumer);
-        }
-        Ok(())
+    // What is for later is not waited for by `settled`.
+    tokio::time::sleep(Duration::from_millis(1200)).await;
+    app.settled().await;
+    println!();
+    for expired in calendar.expired().find(Filter::new()).await?.items {
+        println!("{} was not reached by {}, and expired", expired.message, expired.consumer);
     }
-);
+    Ok(())
+});

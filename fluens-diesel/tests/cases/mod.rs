@@ -1,5 +1,6 @@
 //! What a store promises, case by case, for any backend.
 
+pub(crate) mod collapse;
 pub(crate) mod decide;
 pub(crate) mod fetch;
 pub(crate) mod schedule;

@@ -13,14 +13,14 @@ use super::model::{Batch, Model, Module, Options, Retry};
 use crate::{
     code,
     diagnostics::located,
-    types::{type_argument, written},
+    types::{argument_of, type_argument, written},
     unique,
 };
 
 pub(super) fn tokens(model: &Model<'_>) -> TokenStream {
     let cfgs = &model.cfgs;
     let (module, message) = (model.module.tokens(), model.arguments.message);
-    let taken = quote_spanned!(located(message.span())=> ::fluens::__private::taken::<#module, #message>());
+    let taken = taken(message, &module);
     let options = options(&model.options);
     let run = run(model, &module);
     let symbol = unique::symbol(&complaint(model), model.function.span());
@@ -41,6 +41,17 @@ pub(super) fn tokens(model: &Model<'_>) -> TokenStream {
             ::fluens::__private::inventory::submit! { #descriptor }
         };
     }
+}
+
+/// Located at the message, also where it stands in a `Batch<..>` or a `Fault<..>`.
+fn taken(message: &Type, module: &TokenStream) -> TokenStream {
+    if let Some(inner) = argument_of("Batch", message) {
+        return quote_spanned!(located(inner.span())=> ::fluens::__private::Taken::batch::<#module, #inner>());
+    }
+    if let Some(inner) = argument_of("Fault", message) {
+        return quote_spanned!(located(inner.span())=> ::fluens::__private::Taken::fault::<#module, #inner>());
+    }
+    quote_spanned!(located(message.span())=> ::fluens::__private::taken::<#module, #message>())
 }
 
 /// A constant, so that a policy which cannot hold is refused while compiling, at the word that asks for it.

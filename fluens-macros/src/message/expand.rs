@@ -21,7 +21,7 @@ fn message(model: &Model<'_>) -> TokenStream {
     let key = model.partition.as_ref().map(key);
     let priority = model.priority.as_ref().map(priority);
     let repeated = model.repeated.as_ref().map(repeated);
-    let decode_version = model.from.map(decode_version);
+    let decode_version = model.from.map(|previous| decode_version(ident, previous));
     let codec = model.codec.map_or_else(|| quote!(::fluens::__private::Json), ToTokens::to_token_stream);
     let codec = quote!(<#codec as ::fluens::__private::Codec<Self>>);
     quote! {
@@ -92,20 +92,23 @@ fn repeated(repeated: &Repeated<'_>) -> TokenStream {
 }
 
 /// Older bytes are read by the version before, which asks the one before it; `From` does the rest.
-fn decode_version(previous: &Path) -> TokenStream {
-    let at = located(previous.span());
-    let decode = quote_spanned!(at=> <#previous as ::fluens::__private::Message>::decode_version);
-    let upgrade = quote_spanned!(at=> <Self as ::core::convert::From<#previous>>::from(__previous));
+fn decode_version(ident: &Ident, previous: &Path) -> TokenStream {
+    let at = previous.span();
+    let new = Ident::new(&ident.to_string(), ident.span().located_at(at));
+    let climb = quote_spanned!(located(at)=> ::fluens::__private::check_link::<#new, #previous>());
     quote! {
         fn decode_version(
             __version: u32,
             __bytes: &[u8],
         ) -> ::core::result::Result<Self, ::fluens::__private::BoxError> {
+            const __CLIMB: fn(
+                u32,
+                &[u8],
+            ) -> ::core::result::Result<#ident, ::fluens::__private::BoxError> = #climb;
             if __version >= <Self as ::fluens::__private::Message>::VERSION {
                 return <Self as ::fluens::__private::Message>::decode(__bytes);
             }
-            let __previous = #decode(__version, __bytes)?;
-            ::core::result::Result::Ok(#upgrade)
+            __CLIMB(__version, __bytes)
         }
     }
 }
@@ -145,16 +148,14 @@ fn registration(model: &Model<'_>) -> TokenStream {
     let complaint = format!("fluens: two messages are called `{name}` (version {version})");
     let symbol = unique::symbol(&complaint, ident.span());
     let descriptor = descriptor(model);
-    let link = model.from.map(|previous| {
-        quote_spanned! {located(previous.span())=>
-            const _: () = ::fluens::__private::check_link::<#ident, #previous>();
-        }
-    });
     quote! {
         #(#cfgs)*
         const _: () = {
-            #link
             #symbol
+            // Generic: asked about the type itself, rustc would say once more that it is not `Sync`.
+            const fn __content_type<M: ::fluens::__private::Message>() -> &'static str {
+                M::CONTENT_TYPE
+            }
             ::fluens::__private::inventory::submit! { #descriptor }
         };
     }
@@ -174,7 +175,7 @@ fn descriptor(model: &Model<'_>) -> TokenStream {
             at: ::core::concat!(::core::file!(), ":", ::core::line!()),
             upgrades: #upgrades,
             partition: #partition,
-            codec: <#ident as ::fluens::__private::Message>::CONTENT_TYPE,
+            codec: __content_type::<#ident>(),
             shape: #shape,
         }
     }

@@ -59,11 +59,12 @@ fn missing(item: &DeriveInput, field: &Ident, parts: &[Part<'_>]) -> String {
     }
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let ident = &item.ident;
-    if all.is_empty() {
-        return format!("`{ident}` has no field `{field}`\nhelp: it has no named fields at all; give it one");
-    }
-    let fields = names::listed(&names::by_nearness(&field.to_string(), &all));
-    format!("`{ident}` has no field `{field}`\nhelp: its fields are {fields}")
+    let help = match all.as_slice() {
+        [] => "it has no named fields at all; give it one".to_owned(),
+        [only] => format!("its only field is `{only}`"),
+        all => format!("its fields are {}", names::listed(&names::by_nearness(&field.to_string(), all))),
+    };
+    format!("`{ident}` has no field `{field}`\nhelp: {help}")
 }
 
 fn missing_in_some(field: &Ident, parts: &[Part<'_>]) -> String {

@@ -62,9 +62,12 @@ impl Parse for Scheduled {
         let help = "expected a time and a message\nhelp: write `\"0 3 * * *\" => Nightly`";
         let pattern: LitStr = input.parse().map_err(|_| input.error(help))?;
         let arrow: Option<Token![=>]> = input.parse()?;
-        if arrow.is_none() || input.is_empty() {
+        if input.is_empty() || input.peek(Token![,]) {
             let text = "this time has no message\nhelp: write `\"0 3 * * *\" => Nightly`";
             return Err(syn::Error::new_spanned(pattern, text));
+        }
+        if arrow.is_none() {
+            return Err(input.error("expected `=>`\nhelp: write `\"0 3 * * *\" => Nightly`"));
         }
         Ok(Scheduled { pattern, message: input.parse()? })
     }

@@ -83,13 +83,48 @@ fn crons<'a>(entry: Option<&'a Entry<Vec<Scheduled>>>, errors: &mut Errors) -> V
     all.iter().filter(|scheduled| is_cron(&scheduled.pattern, errors)).collect()
 }
 
-/// Five fields, or six that start with the second.
 fn is_cron(pattern: &LitStr, errors: &mut Errors) -> bool {
-    let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
-    let Err(error) = parser.parse(&pattern.value()) else { return true };
+    let text = pattern.value();
+    if is_time(&text) {
+        return true;
+    }
+    let wrong = wrong_field(&text);
     errors.push(
         pattern,
-        format!("{error}\nhelp: write minute, hour, day, month and weekday, like `\"0 3 * * *\"`"),
+        format!("{wrong}\nhelp: write minute, hour, day, month and weekday, like `\"0 3 * * *\"`"),
     );
     false
+}
+
+/// Five fields, or six that start with the second.
+fn is_time(text: &str) -> bool {
+    let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
+    parser.parse(text).is_ok()
+}
+
+const FIELDS: [(&str, &str); 6] = [
+    ("second", "0 to 59"),
+    ("minute", "0 to 59"),
+    ("hour", "0 to 23"),
+    ("day", "1 to 31"),
+    ("month", "1 to 12, or `JAN` to `DEC`"),
+    ("weekday", "0 to 7, or `SUN` to `SAT`"),
+];
+
+/// The parser does not say which: each is tried alone, among stars.
+fn wrong_field(text: &str) -> String {
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    let known = match fields.len() {
+        5 => &FIELDS[1..],
+        6 => &FIELDS[..],
+        other => return format!("a time has 5 or 6 fields, this one has {other}"),
+    };
+    for (i, (field, (name, range))) in fields.iter().zip(known).enumerate() {
+        let mut alone = vec!["*"; known.len()];
+        alone[i] = field;
+        if !is_time(&alone.join(" ")) {
+            return format!("`{field}` cannot be the {name}, which is {range}");
+        }
+    }
+    format!("`{text}` is not a time")
 }

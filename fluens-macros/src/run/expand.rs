@@ -50,7 +50,7 @@ fn builder(model: &Model<'_>) -> TokenStream {
 fn intercepts(model: &Model<'_>) -> TokenStream {
     let mut calls = TokenStream::new();
     for module in modules(model) {
-        for function in model.intercepts {
+        for function in &model.intercepts {
             calls.extend(quote_spanned!(located(function.span())=> .intercept::<#module>(#function)));
         }
     }

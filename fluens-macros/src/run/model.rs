@@ -9,7 +9,7 @@ pub(super) struct Model<'a> {
     /// elsewhere.
     pub(super) check: bool,
     /// What runs around every consumer of every module, the outermost first.
-    pub(super) intercepts: &'a [Expr],
+    pub(super) intercepts: Vec<&'a Expr>,
     pub(super) setup: Option<&'a ExprClosure>,
     pub(super) work: Option<&'a ExprClosure>,
 }

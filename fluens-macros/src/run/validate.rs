@@ -1,15 +1,15 @@
 //! [`Raw`] -> [`Model`]. What is wrong is reported and left out: there is always a `main`, and always a
 //! builder.
 
-use syn::{Expr, Path};
+use syn::{Expr, Pat, Path, Token};
 
 use super::{model::Model, parse::Raw};
 use crate::{diagnostics::Errors, types::written};
 
 pub(super) fn model<'a>(call: &str, raw: &'a Raw, errors: &mut Errors) -> Model<'a> {
     if let Some(module) = &raw.late {
-        errors
-            .push(module, format!("the modules come first\nhelp: write `fluens::{call}(Orders, |app| ..)`"));
+        let rest = if raw.intercepts.is_empty() { "|app| .." } else { "intercept: [timing]" };
+        errors.push(module, format!("the modules come first\nhelp: write `fluens::{call}(Orders, {rest})`"));
     }
     for closure in raw.setup.iter().skip(1) {
         errors.push(
@@ -54,14 +54,14 @@ fn modules<'a>(raw: &'a Raw, errors: &mut Errors) -> Vec<&'a Path> {
     modules
 }
 
-fn intercepts<'a>(call: &str, raw: &'a Raw, errors: &mut Errors) -> &'a [Expr] {
+fn intercepts<'a>(call: &str, raw: &'a Raw, errors: &mut Errors) -> Vec<&'a Expr> {
     for again in raw.intercepts.iter().skip(1) {
         errors.push(
             &again.key,
             "`intercept` is given twice\nhelp: put both into one list: `intercept: [timing, audit]`",
         );
     }
-    let Some(first) = raw.intercepts.first() else { return &[] };
+    let Some(first) = raw.intercepts.first() else { return Vec::new() };
     if first.late {
         errors.push(
             &first.key,
@@ -71,5 +71,22 @@ fn intercepts<'a>(call: &str, raw: &'a Raw, errors: &mut Errors) -> &'a [Expr] {
             ),
         );
     }
-    &first.functions
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        first.functions.iter().partition(|function| untyped(function).is_none());
+    for bar in unknown.into_iter().filter_map(untyped) {
+        errors.push(
+            bar,
+            "what this closure takes is not known here\n\
+             help: write `async |ctx: &mut Context<Orders>, next: Next<'_, Orders>| next.run(ctx).await`, \
+             or name a function",
+        );
+    }
+    known
+}
+
+/// The `|` of a closure that does not name the types of its arguments: rustc would not find them out.
+fn untyped(function: &Expr) -> Option<&Token![|]> {
+    let Expr::Closure(closure) = function else { return None };
+    let is_typed = closure.inputs.iter().all(|input| matches!(input, Pat::Type(_)));
+    (!is_typed).then_some(&closure.or1_token)
 }

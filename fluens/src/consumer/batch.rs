@@ -117,6 +117,7 @@ impl<M> Deref for Item<M> {
     }
 }
 
+#[diagnostic::do_not_recommend] // a plain message may have been meant
 impl<Mo: Module, M: Message + ConsumedBy<Mo>> Incoming<Mo> for Batch<M> {
     type Message = M;
 

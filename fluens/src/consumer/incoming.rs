@@ -8,12 +8,12 @@ use std::{
 
 use fluens_diesel::Due;
 
-use super::States;
+use super::{Batch, States};
 use crate::{
     failure::Failure,
     message::{Envelope, Message},
     module::{ConsumedBy, Module},
-    settle::code,
+    settle::{Fault, code},
 };
 
 /// One message for one consumer: a row of the inbox, in memory.
@@ -91,7 +91,7 @@ impl Waited {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be consumed in module `{M}`",
     label = "not a message of this module",
-    note = "annotate the type with `#[message]`; a module of your own also lists it in `consumes`"
+    note = "annotate the message's type with `#[message]`; a module of your own also lists it in `consumes: [..]`"
 )]
 pub trait Incoming<M: Module>: Sized + Send {
     /// The message to subscribe to,
@@ -144,5 +144,29 @@ pub const fn taken<M: Module, I: Incoming<M>>() -> Taken<I> {
         ttl: if I::IS_FAULT { None } else { <I::Message as Message>::TTL },
         is_fault: I::IS_FAULT,
         decode: I::decode,
+    }
+}
+
+/// What may stand in a `Batch`: the errors are those of a message that is taken alone.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be consumed in module `{M}`",
+    label = "not a message of this module",
+    note = "annotate the message's type with `#[message]`; a module of your own also lists it in `consumes: [..]`"
+)]
+pub trait Batched<M: Module>: ConsumedBy<M> {}
+
+#[diagnostic::do_not_recommend]
+impl<M: Module, T: ConsumedBy<M>> Batched<M> for T {}
+
+/// Where the macro sees that it is a batch or a fault: an error is then about the message inside.
+impl Taken<()> {
+    /// What a consumer of `Batch<T>` takes.
+    pub const fn batch<M: Module, T: Batched<M>>() -> Taken<Batch<T>> {
+        taken::<M, Batch<T>>()
+    }
+
+    /// What a consumer of `Fault<T>` takes.
+    pub const fn fault<M: Module, T: Message>() -> Taken<Fault<T>> {
+        taken::<M, Fault<T>>()
     }
 }

@@ -38,6 +38,12 @@ use crate::{Result, module::Module};
 /// fluens::app!(intercept: [timing, Tenants(vec!["7".into()])])
 /// # }; }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand around the consumers of module `{M}`",
+    label = "not an interceptor of `{M}`",
+    note = "write a function: `async fn name<M: Module>(ctx: &mut Context<M>, next: Next<'_, M>) -> Result`",
+    note = "or implement `fluens::Interceptor<{M}>` for `{Self}`"
+)]
 pub trait Interceptor<M: Module>: Send + Sync + 'static {
     /// Does its part and calls [`next.run(ctx)`](Next::run), or does not: then the consumer does not run.
     fn around<'a>(&'a self, ctx: &'a mut Context<M>, next: Next<'a, M>) -> BoxFuture<'a, Result>;

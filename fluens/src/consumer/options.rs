@@ -56,6 +56,7 @@ pub struct BatchOptions {
 }
 
 /// Fails to compile when the retries take longer than the message lives.
+#[track_caller] // so that the error is at the word in the attribute
 pub const fn check_retry<I>(taken: &Taken<I>, options: &ConsumerOptions) {
     if let (Some(retry), Some(ttl)) = (options.retry, taken.ttl)
         && retry.budget_micros() > ttl.as_micros()
@@ -78,6 +79,7 @@ const fn seconds(micros: u128) -> u32 {
 }
 
 /// Fails to compile when a key is to be parked and there is none.
+#[track_caller]
 pub const fn check_dead_letter<I>(taken: &Taken<I>, options: &ConsumerOptions) {
     if matches!(options.on_dead_letter, OnDeadLetter::ParkKey) && !taken.partitioned {
         let text = Text::new()

@@ -1,10 +1,34 @@
 //! A message climbs from version to version: each link is checked while compiling.
 
 use super::Message;
-use crate::text::{Text, same};
+use crate::{
+    error::BoxError,
+    text::{Text, same},
+};
 
-/// Fails to compile unless `Old` is the version before `New`, of the same message.
-pub const fn check_link<New: Message, Old: Message>() {
+/// A version of a message that is made from the one before it.
+#[diagnostic::on_unimplemented(
+    message = "`{Old}` cannot become `{Self}`",
+    label = "cannot be made from it",
+    note = "write `impl From<{Old}> for {Self}`"
+)]
+pub trait Upgrade<Old>: Message {
+    /// The same message in this version.
+    fn upgrade(old: Old) -> Self;
+}
+
+// Otherwise the error is about `From`, and says nothing about what to write.
+#[diagnostic::do_not_recommend]
+impl<Old: Message, New: Message + From<Old>> Upgrade<Old> for New {
+    fn upgrade(old: Old) -> Self {
+        New::from(old)
+    }
+}
+
+/// How bytes of `Old`, or of a version before it, become a `New`. Fails to compile unless `Old` is the version before
+/// `New`, of the same message. The one place where `from` is checked: one mistake, one error.
+#[track_caller]
+pub const fn check_link<New: Upgrade<Old>, Old: Message>() -> fn(u32, &[u8]) -> Result<New, BoxError> {
     if Old::VERSION + 1 != New::VERSION {
         let text = Text::new()
             .push("version ")
@@ -27,6 +51,7 @@ pub const fn check_link<New: Message, Old: Message>() {
             .push("`\nhelp: all versions of a message have one `name`; one it had before is an `alias`");
         panic!("{}", text.as_str());
     }
+    |version, bytes| Old::decode_version(version, bytes).map(New::upgrade)
 }
 
 const fn is_alias<M: Message>(name: &str) -> bool {

@@ -123,6 +123,7 @@ impl<M: Message> Fault<M> {
 }
 
 /// Without a place in any module's lists: it follows from the message's.
+#[diagnostic::do_not_recommend] // a plain message may have been meant
 impl<Mo: Module, M: Message> Incoming<Mo> for Fault<M> {
     type Message = M;
     const IS_FAULT: bool = true;
