@@ -126,8 +126,8 @@ pub struct Due {
     pub version: i32,
     /// What it is good for.
     pub standing: Standing,
-    /// Only the newest of its kind is wanted.
-    pub latest: bool,
+    /// The hash of the key of which only the newest is wanted.
+    pub latest: Option<i64>,
     /// The attempts that failed, as the node wrote them down.
     pub history: Option<String>,
     /// The envelope's bytes.

@@ -19,7 +19,7 @@ use crate::{
 /// The newest migration this program knows.
 pub const SCHEMA_VERSION: i32 = 2;
 /// The oldest program version that can work with the newest schema: a deploy rolls, old nodes still run.
-pub(crate) const MIN_COMPATIBLE: i32 = 1;
+pub(crate) const MIN_COMPATIBLE: i32 = 2;
 
 /// Why a store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]

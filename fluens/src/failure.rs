@@ -6,6 +6,7 @@ use std::{
     borrow::Cow,
     error::Error as StdError,
     fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
     time::Duration,
 };
 
@@ -149,6 +150,12 @@ impl Failure {
 
     /// The whole chain in one line: `charging failed: connection refused`.
     pub(crate) fn chain(&self) -> String {
+        // An error of somebody's may panic when it is shown, and a lane must not die of that.
+        let chain = catch_unwind(AssertUnwindSafe(|| self.joined()));
+        chain.unwrap_or_else(|_| format!("a `{}` that panics when it is shown", self.error_type))
+    }
+
+    fn joined(&self) -> String {
         let mut text = self.error.to_string();
         for cause in sources(&*self.error).skip(1) {
             let cause = cause.to_string();

@@ -8,6 +8,7 @@ mod failures;
 mod fairness;
 mod intercept;
 mod letters;
+mod neighbours;
 mod once;
 mod order;
 mod publish;

@@ -35,7 +35,7 @@ pub struct Fetch {
 /// The columns of a [`Due`] row, in both dialects.
 #[rustfmt::skip]
 pub(crate) type DueRow = (
-    i64, i32, i32, i16, bool, i16, Option<i64>, i64, Option<i64>, i32, i32, bool, Option<String>, Vec<u8>, Vec<u8>,
+    i64, i32, i32, i16, bool, i16, Option<i64>, i64, Option<i64>, i32, i32, Option<i64>, Option<String>, Vec<u8>, Vec<u8>,
 );
 
 /// The ready rows of a slot and priority that this node may take.
@@ -127,12 +127,12 @@ statement! {
         consumer: i32, messages: List<String>, version: i32, priorities: List<i16>, slots: List<i16>, per_slot: i64,
         limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool, overdue: List<i64>,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, BigInt, Nullable<BigInt>, Integer,
-        Integer, Bool, Nullable<Text>, Binary, Binary),
+        Integer, Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(
         "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, \
              (extract(epoch FROM published_at) * 1000000)::bigint, \
              (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, \
-             version, standing, latest IS NOT NULL, history, envelope, payload \
+             version, standing, latest, history, envelope, payload \
          FROM (SELECT *, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM ( \
              SELECT r.*, chosen.overdue FROM ( \
                  SELECT seq, true AS overdue FROM unnest({overdue}) seq \
@@ -147,7 +147,7 @@ statement! {
     ),
     sqlite: concat!(
         "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, expires_at - {now}, \
-             version, standing, latest IS NOT NULL, history, envelope, payload \
+             version, standing, latest, history, envelope, payload \
          FROM (SELECT *, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM ( \
              SELECT i.*, chosen.overdue, length(i.envelope) + length(i.payload) AS size, ", standing!(), " AS standing \
              FROM (SELECT value AS seq, true AS overdue FROM json_each({overdue}) \
@@ -167,13 +167,13 @@ statement! {
         consumer: i32, messages: List<String>, version: i32, limit: i64, max_bytes: i64, taken: List<i64>,
         fairness_micros: Option<i64>,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, BigInt, Nullable<BigInt>, Integer,
-        Integer, Bool, Nullable<Text>, Binary, Binary),
+        Integer, Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(
         "SELECT seq, attempt, forgiven, priority, \
              COALESCE(GREATEST(published_at, due_at) <= {now} - {fairness_micros} * interval '1 microsecond', false), \
              slot, key_hash, (extract(epoch FROM published_at) * 1000000)::bigint, \
              (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, version, \
-             CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, latest IS NOT NULL, history, envelope, payload \
+             CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, latest, history, envelope, payload \
          FROM (SELECT *, sum(size) OVER (ORDER BY due_at, seq ROWS UNBOUNDED PRECEDING) AS total FROM ( \
              SELECT i.*, octet_length(i.envelope) + octet_length(i.payload) AS size FROM {fluens}inbox i \
              WHERE i.consumer_id = {consumer} AND i.state = 2 AND i.due_at <= (SELECT {now}) \
@@ -186,7 +186,7 @@ statement! {
         "SELECT seq, attempt, forgiven, priority, \
              COALESCE(max(published_at, due_at) <= {now} - {fairness_micros}, false), \
              slot, key_hash, published_at, expires_at - {now}, version, \
-             CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, latest IS NOT NULL, history, envelope, payload \
+             CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, latest, history, envelope, payload \
          FROM (SELECT *, sum(size) OVER (ORDER BY due_at, seq ROWS UNBOUNDED PRECEDING) AS total FROM ( \
              SELECT i.*, length(i.envelope) + length(i.payload) AS size FROM {fluens}inbox i \
              WHERE i.consumer_id = {consumer} AND i.state = 2 AND i.due_at <= {now} \

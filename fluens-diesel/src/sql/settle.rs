@@ -38,11 +38,12 @@ statement! {
 }
 
 statement! {
-    /// ready | held -> expired.
+    /// ready | held -> expired, if that is what the database's clock says: a node only reckons.
     Expire { seqs: List<i64>, attempts: List<i32> },
     postgres: "UPDATE {fluens}inbox i SET state = 4, ended_at = {now} FROM unnest({seqs}, {attempts}) AS a(seq, attempt) \
-               WHERE i.seq = a.seq AND i.attempt = a.attempt AND i.state IN (0, 2)",
-    sqlite: "UPDATE {fluens}inbox SET state = 4, ended_at = {now} WHERE state IN (0, 2) AND (seq, attempt) IN ( \
+               WHERE i.seq = a.seq AND i.attempt = a.attempt AND i.state IN (0, 2) AND i.expires_at <= {now}",
+    sqlite: "UPDATE {fluens}inbox SET state = 4, ended_at = {now} \
+             WHERE state IN (0, 2) AND expires_at <= {now} AND (seq, attempt) IN ( \
                  SELECT s.value, a.value FROM json_each({seqs}) s JOIN json_each({attempts}) a ON a.key = s.key)",
 }
 

@@ -12,9 +12,9 @@ pub(crate) async fn only_the_newest_of_its_kind_runs<S: Probe>(mut bench: Bench<
     bench.publish(vec![newest(1, 9), newest(2, 9), newest(3, 8), plain(4), newest(5, 9)]).await;
     let rows = bench.fetch().await;
     let standing: Vec<_> = rows.iter().map(|row| (row.payload[0], row.standing, row.latest)).collect();
-    let superseded = |payload| (payload, Standing::Superseded, true);
+    let superseded = |payload| (payload, Standing::Superseded, Some(9));
     let run = |payload, latest| (payload, Standing::Run, latest);
-    assert_eq!(standing, [superseded(1), superseded(2), run(3, true), run(4, false), run(5, true)]);
+    assert_eq!(standing, [superseded(1), superseded(2), run(3, Some(8)), run(4, None), run(5, Some(9))]);
     let all: Vec<_> = rows.iter().map(acked).collect();
     assert_eq!(S::supersede(&mut bench.conn, &bench.tables, &all).await.unwrap(), 2);
     assert_eq!(S::supersede(&mut bench.conn, &bench.tables, &all).await.unwrap(), 0);
@@ -29,7 +29,7 @@ pub(crate) async fn one_that_was_tried_is_not_superseded<S: Probe>(mut bench: Be
     bench.publish(vec![newest(2, 9)]).await;
     bench.clock.advance(SECOND);
     let held = bench.fetch_held().await.remove(0);
-    assert_eq!((held.standing, held.latest, held.history.as_deref()), (Standing::Run, true, Some("[1]")));
+    assert_eq!((held.standing, held.latest, held.history.as_deref()), (Standing::Run, Some(9), Some("[1]")));
     assert_eq!(S::supersede(&mut bench.conn, &bench.tables, &[acked(&held)]).await.unwrap(), 0);
 }
 

@@ -100,7 +100,7 @@ pub(crate) async fn a_database_of_version_1_is_brought_up_to_date<S: Probe>(mut 
     assert_eq!((expired.len(), expired[0].consumer.as_str()), (1, "ship"), "by any name it is known by");
     assert_eq!(bench.register(&["ship"]).await, 1);
     let row = bench.fetch().await.remove(0);
-    assert_eq!((row.payload[0], row.forgiven, row.latest, row.history), (0, 0, false, None));
+    assert_eq!((row.payload[0], row.forgiven, row.latest, row.history), (0, 0, None, None));
     assert_eq!(bench.fetch_held().await[0].payload, [2]);
     assert_eq!(bench.promote().await, 1, "the scheduled one; the other is behind the held one");
     assert_eq!(sweep(&mut bench, KEPT, 9).await.expired, 1);

@@ -1,7 +1,10 @@
 //! Messages that are published again and again. One node fires, in the transaction that publishes the message; what was
 //! missed while nobody ran is made up for once; the database's clock decides.
 
-use std::time::Duration;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+};
 
 use chrono::{DateTime, Utc};
 use croner::parser::{CronParser, Seconds, Year};
@@ -96,6 +99,12 @@ impl<M: Module> Firing<M> {
                 && let Err(error) = self.fire(due).await
             {
                 self.complain(&error);
+                let later = self.clock.now() + PAUSE;
+                self.presence.is(Doing::Rest(Some(later)));
+                tokio::select! {
+                    _ = self.stop.changed() => {}
+                    () = self.clock.reached(later) => {}
+                }
             }
         }
     }
@@ -122,7 +131,9 @@ impl<M: Module> Firing<M> {
             tx.roll_back().await;
             return Ok(());
         }
-        let mut staged = (self.cron.make)();
+        let made = catch_unwind(AssertUnwindSafe(|| (self.cron.make)()));
+        let panicked = |_| Error::Encode { message: self.cron.message, source: "making it panicked".into() };
+        let mut staged = made.map_err(panicked)?;
         staged.set_header("cron", due.0.to_rfc3339());
         let origin = Origin { module: M::NAME, cause: None, rules: &self.handle.rules };
         tx.append(vec![staged.into_row(origin)?]).await?;

@@ -182,7 +182,7 @@ impl<M: Module> ModulePart<M> {
                 first_slot: 0,
                 fetches: 0,
                 some_overdue: false,
-                skipped: false,
+                skipped: Vec::new(),
                 inbox: Arc::new(Inbox::new(Self::consumer(handle, running, &registered), signal)),
             };
             running.tasks.spawn(dispatcher.run());
@@ -196,6 +196,7 @@ impl<M: Module> ModulePart<M> {
         Consumer {
             id: registered.id,
             message: Arc::from(descriptor.message),
+            aliases: descriptor.message_aliases,
             is_fault: descriptor.is_fault,
             call: registered.typed.call,
             interceptors: running.interceptors.of::<M>(),

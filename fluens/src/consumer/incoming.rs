@@ -21,8 +21,10 @@ pub struct Delivery {
     pub(crate) row: Due,
     /// Read from the row before the consumer starts.
     pub(crate) envelope: Envelope,
-    /// The message's name.
+    /// The message's name,
     pub(crate) message: Arc<str>,
+    /// and those it had before.
+    pub(crate) aliases: &'static [&'static str],
     /// The consumer's stable name.
     pub(crate) consumer: Arc<str>,
     /// This is the n-th run of this delivery, from 1.

@@ -34,7 +34,7 @@ pub struct ConsumerDescriptor {
     pub(crate) module: &'static str,
     pub(crate) message: &'static str,
     pub(crate) message_version: u32,
-    message_aliases: &'static [&'static str],
+    pub(crate) message_aliases: &'static [&'static str],
     pub(crate) partitioned: bool,
     pub(crate) is_fault: bool,
     pub(crate) options: ConsumerOptions,

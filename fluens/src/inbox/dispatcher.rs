@@ -1,8 +1,9 @@
 //! Fetches for one consumer and starts its lanes. It sleeps until a signal, a retry in memory or a waiting row calls.
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use fluens_diesel::{Acked, Due, Fetch, Inbox as _, Settle as _, Standing};
+use futures_util::FutureExt;
 use tokio::{sync::watch, task::JoinSet};
 
 use super::Inbox;
@@ -31,14 +32,14 @@ pub(crate) struct Dispatcher<M: Module> {
     pub(crate) fetches: u32,
     /// The last fetch found some that have waited too long: the next one looks for more.
     pub(crate) some_overdue: bool,
-    /// The last fetch left out keys of which there was enough in hand.
-    pub(crate) skipped: bool,
+    /// Keys that the last fetch left out, because there was enough of them in hand.
+    pub(crate) skipped: Vec<i64>,
 }
 
 impl<M: Module> Dispatcher<M> {
     /// Runs until told to stop; then waits for the lanes. Returns when the last one has ended.
     pub(crate) async fn run(mut self) {
-        let mut lanes: JoinSet<Lane> = JoinSet::new();
+        let mut lanes: JoinSet<(Lane, bool)> = JoinSet::new();
         let mut idle: Vec<Lane> = (0..self.max_lanes).rev().collect();
         while !*self.stop.borrow() {
             self.inbox.drop_stale();
@@ -47,23 +48,30 @@ impl<M: Module> Dispatcher<M> {
                 && let Some(lane) = idle.pop()
             {
                 let worker = Worker { lane, inbox: self.inbox.clone() };
-                lanes.spawn(async move {
-                    worker.run().await;
-                    lane
-                });
+                lanes.spawn(
+                    async move { (lane, AssertUnwindSafe(worker.run()).catch_unwind().await.is_ok()) },
+                );
             }
             if self.step().await {
                 continue;
             }
             let next = [resume, self.inbox.signal.next_due()].into_iter().flatten().min();
             if lanes.is_empty() {
-                let (plan, signal) = (self.inbox.plan(), &self.inbox.signal);
-                signal.idle(resume, plan.is_empty());
+                let (plan, signal, limits) =
+                    (self.inbox.plan(), &self.inbox.signal, self.inbox.consumer.limits);
+                let hungry = !plan.has_more_than(limits.batch) && plan.bytes() < limits.bytes;
+                signal.idle(resume, plan.is_empty(), hungry);
             }
             tokio::select! {
                 () = self.inbox.signal.rung() => {}
                 Some(ended) = lanes.join_next() => match ended {
-                    Ok(lane) => idle.push(lane),
+                    Ok((lane, well)) => {
+                        if !well {
+                            tracing::error!(consumer = %self.inbox.consumer.name, "a lane ended in a panic");
+                            self.inbox.lane_died(lane);
+                        }
+                        idle.push(lane);
+                    }
                     Err(error) => tracing::error!(consumer = %self.inbox.consumer.name, %error, "a lane ended unexpectedly"),
                 },
                 () = self.inbox.clock().until(next) => {}
@@ -94,9 +102,12 @@ impl<M: Module> Dispatcher<M> {
 
     /// Memory is bounded: the database is the buffer.
     fn is_hungry(&mut self) -> bool {
-        if self.skipped && self.inbox.plan().full_keys(self.inbox.consumer.limits.batch).is_empty() {
-            self.skipped = false;
-            self.inbox.signal.wake();
+        if !self.skipped.is_empty() {
+            let full = self.inbox.plan().full_keys(self.inbox.consumer.limits.batch);
+            if self.skipped.iter().any(|key| !full.contains(key)) {
+                self.skipped.clear();
+                self.inbox.signal.wake();
+            }
         }
         let (plan, limits) = (self.inbox.plan(), self.inbox.consumer.limits);
         !plan.has_more_than(limits.batch) && plan.bytes() < limits.bytes
@@ -115,7 +126,7 @@ impl<M: Module> Dispatcher<M> {
         // there was, and what is committed since rings.
         let more = rows.len() >= limits.batch || rows.iter().any(|row| row.standing != Standing::Run);
         let merged = self.merged(rows, sent_at).await?;
-        self.skipped = !fetch.full_keys.is_empty();
+        self.skipped = fetch.full_keys;
         if more || self.inbox.plan().bytes() >= limits.bytes {
             self.inbox.signal.wake();
         }
@@ -194,6 +205,10 @@ impl<M: Module> Dispatcher<M> {
         }
         if !expired.is_empty() {
             self.inbox.expire(&expired).await?;
+            if expired.iter().any(|row| row.attempt > 0) {
+                // It was held: what waited behind it goes on.
+                self.inbox.signal.look_at_everything();
+            }
         }
         if !old.is_empty() {
             self.inbox.supersede(&old).await?;

@@ -15,6 +15,7 @@ impl<M: Module> Consumer<M> {
             row: row.clone(),
             envelope,
             message: self.message.clone(),
+            aliases: self.aliases,
             consumer: self.name.clone(),
             attempt,
             states: self.states.clone(),

@@ -43,6 +43,7 @@ pub(crate) struct Consumer<M: Module> {
     pub(crate) name: Arc<str>,
     /// The name of its message,
     pub(crate) message: Arc<str>,
+    pub(crate) aliases: &'static [&'static str],
     /// or rather of what it consumes faults of.
     pub(crate) is_fault: bool,
     pub(crate) call: Call<M>,
@@ -173,14 +174,20 @@ impl<M: Module> Inbox<M> {
     }
 
     /// Memory no longer says what is true: all of it is fetched again.
-    pub(crate) fn lost(&self, seqs: impl IntoIterator<Item = i64>) {
+    pub(crate) fn lost<'a>(&self, items: impl IntoIterator<Item = &'a InHand>) {
         let mut plan = self.plan();
-        for seq in seqs {
-            plan.settled(seq);
+        for item in items {
+            plan.lose(item);
         }
         plan.forget_all();
         drop(plan);
         self.signal.look_at_everything();
+    }
+
+    /// A lane ended in a panic outside its consumer: what it had in its hands is fetched again.
+    pub(super) fn lane_died(&self, lane: Lane) {
+        self.plan().lane_died(lane);
+        self.lost([]);
     }
 
     pub(crate) fn group_size(&self) -> usize {

@@ -85,8 +85,9 @@ impl Signal {
     /// Somebody looked at what waits. What is due now was fetched already, or another node has it.
     pub(super) fn heed(&self, look: &Look) {
         let later = |after: Option<Duration>| after.filter(|after| !after.is_zero());
-        let scheduled = later(look.next_scheduled).map(|after| self.clock.now() + after);
-        self.state().next_scheduled = scheduled;
+        if let Some(after) = later(look.next_scheduled) {
+            self.scheduled_after(after);
+        }
         if let Some(after) = later(look.next_held) {
             self.due_after(after);
         }
@@ -95,6 +96,15 @@ impl Signal {
             self.look_at_everything();
         } else if look.ready {
             self.wake();
+        }
+    }
+
+    /// A row published for later will be due after that long. An earlier time stays: to look in vain costs little.
+    fn scheduled_after(&self, after: Duration) {
+        let now = self.clock.now();
+        let (time, known) = (now + after, self.state().next_scheduled.filter(|known| *known > now));
+        if known.is_none_or(|known| time < known) {
+            self.ring_with(|state| state.next_scheduled = Some(time));
         }
     }
 
@@ -145,9 +155,10 @@ impl Signal {
     }
 
     /// Nothing runs: `resume` is when the next of those in hand may run again, if there are any.
-    pub(super) fn idle(&self, resume: Option<Moment>, empty: bool) {
+    /// More is taken only by those who are hungry.
+    pub(super) fn idle(&self, resume: Option<Moment>, empty: bool, hungry: bool) {
         let state = self.state();
-        if state.ready || state.due {
+        if (state.ready && hungry) || state.due {
             return;
         }
         match [resume, state.next_held].into_iter().flatten().min() {

@@ -9,12 +9,29 @@ use crate::{
     Error, Failure,
     consumer::OnDeadLetter,
     module::Module,
-    settle::{NewFault, fingerprint},
+    settle::{Blame, NewFault, blame, fingerprint},
     testing::Kind,
 };
 
 /// The database did not take it: it runs again, and if need be ends again.
 const ONCE_MORE: Duration = Duration::from_secs(1);
+
+/// Why a dead letter could not be stored.
+enum Unburied {
+    /// The fault that goes with it stands in the way.
+    Fault(Error),
+    /// The letter itself, or the connection.
+    Letter(Error),
+}
+
+impl Unburied {
+    fn by_fault(error: Error) -> Self {
+        let failure = Failure::from(error);
+        let lost_connection = blame(&failure, false) == Blame::Nobody;
+        let error = failure.into_error().downcast::<Error>().map_or_else(Error::Unavailable, |error| *error);
+        if lost_connection { Unburied::Letter(error) } else { Unburied::Fault(error) }
+    }
+}
 
 impl<M: Module> Worker<M> {
     /// Done, and its publisher is told, in a transaction of its own: what the consumer wrote is undone.
@@ -53,7 +70,7 @@ impl<M: Module> Worker<M> {
         let letter = self.letter(&item, failure, code, error);
         let told = NewFault { code, details: None, error: Some((error, failure.error_type())) };
         let mut buried = self.bury(&letter, self.fault_row(&item, told)).await;
-        if let Err(error) = &buried {
+        if let Err(Unburied::Fault(error)) = &buried {
             let consumer = &self.inbox.consumer.name;
             tracing::warn!(%consumer, %error, "the fault stands in the way of the dead letter; going on without it");
             buried = self.bury(&letter, None).await;
@@ -64,24 +81,28 @@ impl<M: Module> Worker<M> {
                 match letter.holds_back {
                     HoldsBack::Nothing => self.inbox.committed(std::iter::once(&item)),
                     HoldsBack::Key => self.inbox.parked(&item),
-                    HoldsBack::Slot => self.inbox.lost([item.row.seq]),
+                    HoldsBack::Slot => {
+                        self.inbox.committed(std::iter::once(&item));
+                        self.inbox.lost([]);
+                    }
                 }
                 Undone::Lost
             }
             Ok(false) => self.lose(&item),
-            Err(error) => self.once_more(item, &error),
+            Err(Unburied::Letter(error) | Unburied::Fault(error)) => self.once_more(item, &error),
         }
     }
 
-    async fn bury(&self, letter: &NewLetter, fault: Option<NewMessage>) -> Result<bool, Error> {
+    async fn bury(&self, letter: &NewLetter, fault: Option<NewMessage>) -> Result<bool, Unburied> {
         let db = &self.inbox.consumer.db;
-        let mut tx = db.begin().await?;
-        if M::Db::bury(&mut tx.conn, &db.tables, letter).await? != 1 {
+        let mut tx = db.begin().await.map_err(Unburied::Letter)?;
+        let buried = M::Db::bury(&mut tx.conn, &db.tables, letter).await;
+        if buried.map_err(|error| Unburied::Letter(error.into()))? != 1 {
             tx.roll_back().await;
             return Ok(false);
         }
-        tx.append(fault.into_iter().collect()).await?;
-        tx.commit().await?;
+        tx.append(fault.into_iter().collect()).await.map_err(Unburied::by_fault)?;
+        tx.commit().await.map_err(Unburied::Letter)?;
         Ok(true)
     }
 
@@ -114,7 +135,7 @@ impl<M: Module> Worker<M> {
 
     /// Another node settled it.
     fn lose(&self, item: &InHand) -> Undone {
-        self.inbox.lost([item.row.seq]);
+        self.inbox.lost([item]);
         Undone::Lost
     }
 

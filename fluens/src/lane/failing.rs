@@ -14,9 +14,24 @@ use crate::{
     Error, Failure, Result,
     consumer::{OnDeadLetter, Order},
     module::Module,
-    settle::{Attempt, Blame, NewFault, Verdict, blame},
+    settle::{Attempt, Blame, NewFault, Verdict, blame, cut},
     testing::Kind,
 };
+
+/// One of a batch that failed alone.
+struct Refused {
+    item: InHand,
+    verdict: Verdict,
+    failure: Failure,
+}
+
+/// A batch of which some failed.
+#[derive(Default)]
+struct Parted {
+    kept: Vec<InHand>,
+    refused: Vec<Refused>,
+    behind: Vec<InHand>,
+}
 
 impl<M: Module> Worker<M> {
     /// A run failed. One that never touched the connection costs its neighbours nothing.
@@ -44,7 +59,13 @@ impl<M: Module> Worker<M> {
         }
         match (items.pop(), blame) {
             (Some(item), Blame::Own) if items.is_empty() => {
-                self.count(item, &failure).await;
+                let verdict = self.judge(&item, &failure);
+                // Those before it come first: in its key, and to the connection that they hold.
+                let needs_connection = !matches!(verdict, Verdict::InMemory(_));
+                if needs_connection && let Err(undone) = self.commit_while_running(group, ran).await {
+                    return self.give_back([item], undone);
+                }
+                self.carry_out(item, verdict, &failure).await;
             }
             (Some(item), Blame::Nobody) if items.is_empty() && !shared => {
                 self.inbox.postpone(item, PATIENCE * 10);
@@ -63,41 +84,47 @@ impl<M: Module> Worker<M> {
 
     /// A batch ran well, but for some. Unless later ones of their key would pass them, the others commit.
     pub(super) async fn partly(&self, group: &Arc<Mutex<Group<M>>>, mut done: Ran) {
-        let refused: Vec<(InHand, Verdict, Failure)> = std::mem::take(&mut done.refused)
-            .into_iter()
-            .map(|(place, failure)| {
-                let item = done.items[place].clone();
-                (item.clone(), self.judge(&item, &failure), failure)
-            })
-            .collect();
-        let failed: Vec<i64> = refused.iter().map(|(item, ..)| item.row.seq).collect();
-        let passed =
-            |item: &InHand| refused.iter().any(|(held, verdict, _)| self.would_pass(item, held, verdict));
-        let conflict = done.items.iter().any(|item| !failed.contains(&item.row.seq) && passed(item));
-        let (kept, rest): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut done.items).into_iter().partition(|item| !failed.contains(&item.row.seq));
-        debug_assert_eq!(rest.len(), refused.len());
-        if conflict {
+        let Parted { kept, refused, behind } = self.part(&mut done);
+        let passes = |item: &InHand| refused.iter().any(|one| self.would_pass(item, &one.item, &one.verdict));
+        // With nothing to acknowledge there is no fence: what was done would be done again and again.
+        if kept.is_empty() || kept.iter().any(passes) {
             group.lock().await.roll_back().await;
             for item in kept {
                 self.inbox.put_back(item);
             }
         } else {
             done.items = kept;
-            let mut ran = vec![done];
-            if let Err(undone) = self.commit_while_running(group, &mut ran).await {
-                for (item, ..) in refused {
-                    self.inbox.put_back(item);
-                }
-                if undone == Undone::Lost {
-                    self.inbox.lost(failed);
-                }
-                return;
+            if let Err(undone) = self.commit_while_running(group, &mut vec![done]).await {
+                return self.give_back(refused.into_iter().map(|one| one.item).chain(behind), undone);
             }
         }
-        for (item, verdict, failure) in refused {
+        // Before what they stand behind is forgotten, paused or parked, and they with it.
+        for item in behind {
+            self.inbox.put_back(item);
+        }
+        for Refused { item, verdict, failure } in refused {
             self.carry_out(item, verdict, &failure).await;
         }
+    }
+
+    /// Those that failed alone, and among them those that failed behind one of their key which is to run again: they are
+    /// not judged before that one is done.
+    fn part(&self, done: &mut Ran) -> Parted {
+        let mut failures = std::mem::take(&mut done.refused);
+        let mut parted = Parted::default();
+        for (place, item) in std::mem::take(&mut done.items).into_iter().enumerate() {
+            let Some(failure) = failures.remove(&place) else {
+                parted.kept.push(item);
+                continue;
+            };
+            let verdict = self.judge(&item, &failure);
+            if parted.refused.iter().any(|one| self.would_pass(&item, &one.item, &one.verdict)) {
+                parted.behind.push(item);
+            } else {
+                parted.refused.push(Refused { item, verdict, failure });
+            }
+        }
+        parted
     }
 
     /// Whether `item` would be done before `held`, which comes before it in its key and is to run again.
@@ -123,7 +150,7 @@ impl<M: Module> Worker<M> {
 
     async fn carry_out(&self, mut item: InHand, verdict: Verdict, failure: &Failure) -> Undone {
         let consumer = &self.inbox.consumer;
-        let error = explained(failure);
+        let error = cut(&explained(failure)).to_owned();
         let at = self.inbox.clock().time_of_day();
         item.count(Attempt::new(item.failed + 1, at, &consumer.node, &error));
         let (id, key) = item.identity();
@@ -141,7 +168,7 @@ impl<M: Module> Worker<M> {
                 let held = Held { row: item.acked(), attempts, after, error, history };
                 match self.store(&held).await {
                     Ok(1) => self.inbox.stored(&item, after),
-                    Ok(_) => self.inbox.lost([item.row.seq]),
+                    Ok(_) => self.inbox.lost([&item]),
                     Err(error) => {
                         tracing::error!(consumer = %name, %error, "a failure could not be stored; kept in memory");
                         self.inbox.postpone(item, after);

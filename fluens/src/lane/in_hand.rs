@@ -30,6 +30,13 @@ pub(crate) struct InHand {
     overdue: Moment,
 }
 
+/// What failed and is not stored.
+pub(crate) struct Failures {
+    attempt: i32,
+    failed: u32,
+    history: History,
+}
+
 impl InHand {
     /// `asked` is when the database was asked for it: reckoned from then, it never seems to live longer than it does.
     pub(crate) fn new(row: Due, asked: Moment, fairness: Duration) -> Self {
@@ -79,8 +86,9 @@ impl Planned for InHand {
         (Reverse(if self.row.overdue { OVERDUE } else { self.row.priority }), self.row.seq)
     }
 
+    /// Of what only the newest is wanted there is one at a time, too.
     fn key(&self) -> Option<i64> {
-        self.row.key_hash
+        self.row.key_hash.or(self.row.latest)
     }
 
     fn bytes(&self) -> usize {
@@ -101,5 +109,21 @@ impl Planned for InHand {
 
     fn priority(&self) -> i16 {
         self.row.priority
+    }
+
+    type Memo = Failures;
+
+    fn memo(&self) -> Option<Failures> {
+        let unstored = self.attempts() > self.row.attempt;
+        let (attempt, failed) = (self.row.attempt, self.failed);
+        unstored.then(|| Failures { attempt, failed, history: self.history.clone() })
+    }
+
+    fn recall(&mut self, memo: Failures) {
+        if memo.attempt == self.row.attempt {
+            self.failed = memo.failed;
+            self.history = memo.history;
+            self.alone = true;
+        }
     }
 }

@@ -29,6 +29,12 @@ pub(crate) trait Planned {
     fn go_first(&mut self);
     /// It does.
     fn goes_first(&self) -> bool;
+    /// What is known of it that the database does not know.
+    type Memo;
+    /// To be remembered when it is forgotten, if there is anything.
+    fn memo(&self) -> Option<Self::Memo>;
+    /// It was fetched again.
+    fn recall(&mut self, memo: Self::Memo);
     /// Whatever has become of it: within a key, those of one priority never pass each other.
     fn priority(&self) -> i16;
 
@@ -61,8 +67,20 @@ impl<T> Line<T> {
     }
 }
 
+/// More than this is not remembered: memory is bounded.
+const MEMORIES: usize = 1000;
+
+/// A delivery that was forgotten, and is to be fetched again.
+struct Remembered<M> {
+    memo: M,
+    /// Not before this time,
+    not_before: Option<Moment>,
+    /// and its line goes on meanwhile.
+    aside: bool,
+}
+
 /// The deliveries in hand.
-pub(crate) struct Plan<T> {
+pub(crate) struct Plan<T: Planned> {
     lines: HashMap<LineId, Line<T>>,
     /// Heads of the lines that nobody owns and that need not wait.
     free: BTreeSet<(Place, LineId)>,
@@ -71,7 +89,9 @@ pub(crate) struct Plan<T> {
     /// Failed ones whose line goes on without them, by the time of their next attempt.
     aside: BTreeMap<(Moment, i64), T>,
     /// Taken by lanes and not settled, with their size.
-    running: HashMap<i64, usize>,
+    running: HashMap<i64, (Lane, usize)>,
+    /// What failed in memory is not to be counted anew because memory was given up.
+    remembered: HashMap<i64, Remembered<T::Memo>>,
     owned: HashMap<Lane, HashSet<LineId>>,
     /// Settled while a fetch was on its way: that fetch may still have seen them.
     ghosts: Vec<i64>,
@@ -84,7 +104,7 @@ pub(crate) struct Plan<T> {
     bytes: usize,
 }
 
-impl<T> Default for Plan<T> {
+impl<T: Planned> Default for Plan<T> {
     fn default() -> Self {
         Plan {
             lines: HashMap::new(),
@@ -92,6 +112,7 @@ impl<T> Default for Plan<T> {
             pausing: BTreeSet::new(),
             aside: BTreeMap::new(),
             running: HashMap::new(),
+            remembered: HashMap::new(),
             owned: HashMap::new(),
             ghosts: Vec::new(),
             forgotten: HashSet::new(),
@@ -163,7 +184,7 @@ impl<T: Planned> Plan<T> {
                 || self.lines.get(&item.line()).is_some_and(|line| line.has(seq));
             if !in_hand && !ghosts.contains(&seq) && !forgotten.contains(&item.line()) {
                 self.bytes += item.bytes();
-                self.insert(item);
+                self.insert_recalled(item);
                 new += 1;
             }
         }
@@ -182,18 +203,28 @@ impl<T: Planned> Plan<T> {
         let (_, item) = chosen.waiting.pop_first()?;
         self.owned.entry(lane).or_default().insert(id);
         self.waiting -= 1;
-        self.running.insert(item.seq(), item.bytes());
+        self.running.insert(item.seq(), (lane, item.bytes()));
         Some(item)
     }
 
     /// It is done for good: acknowledged, stored for later, or somebody else's.
     pub(crate) fn settled(&mut self, seq: i64) {
-        if let Some(bytes) = self.running.remove(&seq) {
+        if let Some((_, bytes)) = self.running.remove(&seq) {
             self.bytes -= bytes;
             if self.fetching {
                 self.ghosts.push(seq);
             }
         }
+    }
+
+    /// A lane is gone with all it had in its hands.
+    pub(crate) fn lane_died(&mut self, lane: Lane) {
+        let seqs: Vec<i64> =
+            self.running.iter().filter(|(_, (of, _))| *of == lane).map(|(seq, _)| *seq).collect();
+        for seq in seqs {
+            self.settled(seq);
+        }
+        self.release(lane);
     }
 
     /// It ran in vain: back to where it was.
@@ -225,11 +256,7 @@ impl<T: Planned> Plan<T> {
     pub(crate) fn postpone(&mut self, item: T, time: Moment) {
         let id = item.line();
         self.put_back(item);
-        self.unlist(id);
-        if let Some(line) = self.lines.get_mut(&id) {
-            line.not_before = Some(time);
-            self.list(id);
-        }
+        self.pause(id, time);
     }
 
     /// Lets those go on whose time has come. Returns when the next one's comes.
@@ -296,21 +323,77 @@ impl<T: Planned> Plan<T> {
             self.forgotten.insert(id);
         }
         self.unlist(id);
+        let (mut forgotten, mut not_before) = (BTreeMap::new(), None);
         if let Some(line) = self.lines.get_mut(&id) {
-            let forgotten = std::mem::take(&mut line.waiting);
-            self.waiting -= forgotten.len();
-            self.bytes -= forgotten.values().map(Planned::bytes).sum::<usize>();
-            self.list(id);
+            forgotten = std::mem::take(&mut line.waiting);
+            not_before = line.not_before.take();
         }
+        for item in forgotten.values() {
+            self.forget(item, not_before.take(), false);
+        }
+        let aside = self.aside.extract_if(.., |_, item| item.line() == id).collect::<Vec<_>>();
+        for ((time, _), item) in &aside {
+            self.forget(item, Some(*time), true);
+        }
+        self.list(id);
+    }
+
+    fn forget(&mut self, item: &T, not_before: Option<Moment>, aside: bool) {
+        self.waiting -= 1;
+        self.bytes -= item.bytes();
+        self.remember(item, not_before, aside);
+    }
+
+    /// It is no longer in hand, and will be fetched again.
+    pub(crate) fn lose(&mut self, item: &T) {
+        self.settled(item.seq());
+        self.remember(item, None, false);
+    }
+
+    fn remember(&mut self, item: &T, not_before: Option<Moment>, aside: bool) {
+        if let Some(memo) = item.memo() {
+            if self.remembered.len() >= MEMORIES {
+                self.remembered.clear();
+            }
+            self.remembered.insert(item.seq(), Remembered { memo, not_before, aside });
+        }
+    }
+
+    /// With what is known of it from before.
+    fn insert_recalled(&mut self, mut item: T) {
+        let Some(Remembered { memo, not_before, aside }) = self.remembered.remove(&item.seq()) else {
+            return self.insert(item);
+        };
+        item.recall(memo);
+        let (id, place) = (item.line(), item.place());
+        match not_before {
+            Some(time) if aside => {
+                self.waiting += 1;
+                self.aside.insert((time, item.seq()), item);
+            }
+            Some(time) => {
+                self.insert(item);
+                if self.head(id) == Some(place) {
+                    self.pause(id, time);
+                }
+            }
+            None => self.insert(item),
+        }
+    }
+
+    fn pause(&mut self, id: LineId, time: Moment) {
+        self.unlist(id);
+        if let Some(line) = self.lines.get_mut(&id) {
+            line.not_before = Some(time);
+        }
+        self.list(id);
     }
 
     /// Forgets all that waits: what is in memory is no longer what is true. What runs finds out by itself.
     pub(crate) fn forget_all(&mut self) {
         self.all_forgotten = self.fetching;
-        let aside = std::mem::take(&mut self.aside);
-        self.waiting -= aside.len();
-        self.bytes -= aside.values().map(Planned::bytes).sum::<usize>();
-        let ids: Vec<LineId> = self.lines.keys().copied().collect();
+        let aside = self.aside.values().map(Planned::line);
+        let ids: HashSet<LineId> = self.lines.keys().copied().chain(aside).collect();
         for id in ids {
             self.forget_line(id);
         }

@@ -12,6 +12,7 @@ struct Item {
     key: Option<i64>,
     priority: i16,
     first: bool,
+    failed: u32,
 }
 
 impl Planned for Item {
@@ -36,13 +37,20 @@ impl Planned for Item {
     fn priority(&self) -> i16 {
         self.priority
     }
+    type Memo = u32;
+    fn memo(&self) -> Option<u32> {
+        (self.failed > 0).then_some(self.failed)
+    }
+    fn recall(&mut self, memo: u32) {
+        self.failed = memo;
+    }
 }
 
 /// Everything is overdue then.
 const OLD: Moment = Moment::at(1_000_000_000);
 
 fn item(seq: i64, key: Option<i64>, priority: i16) -> Item {
-    Item { seq, key, priority, first: false }
+    Item { seq, key, priority, first: false, failed: 0 }
 }
 
 fn plan_of(items: impl IntoIterator<Item = Item>) -> Plan<Item> {
@@ -137,6 +145,32 @@ fn a_forgotten_line_is_fetched_again() {
     plan.forget_line(held.line());
     plan.release(0);
     assert!(plan.is_empty() && plan.bytes() == 0 && plan.begin_fetch().is_empty());
+}
+
+#[test]
+fn what_failed_in_memory_is_remembered_when_all_is_forgotten() {
+    let mut plan = plan_of([item(1, Some(7), 1), item(2, Some(7), 1), item(3, None, 1)]);
+    let failed = Item { failed: 2, ..plan.take(0).unwrap() };
+    plan.postpone(failed, Moment::at(9));
+    plan.release(0);
+    plan.forget_all();
+    assert!(plan.is_empty() && plan.bytes() == 0);
+    plan.begin_fetch();
+    plan.end_fetch(vec![item(1, Some(7), 1), item(2, Some(7), 1), item(3, None, 1)]);
+    assert_eq!(plan.take(0).unwrap().seq, 3, "its line still waits");
+    assert_eq!((plan.resume(Moment::at(8)), plan.resume(Moment::at(9))), (Some(Moment::at(9)), None));
+    let again = plan.take(1).unwrap();
+    assert_eq!((again.seq, again.failed), (1, 2));
+}
+
+#[test]
+fn what_a_dead_lane_had_in_its_hands_can_be_fetched_again() {
+    let mut plan = plan_of([item(1, Some(7), 1), item(2, Some(7), 1)]);
+    plan.take(0).unwrap();
+    plan.lane_died(0);
+    assert_eq!(plan.begin_fetch(), [2]);
+    plan.end_fetch(vec![item(1, Some(7), 1)]);
+    assert_eq!(plan.take(1).unwrap().seq, 1);
 }
 
 #[test]

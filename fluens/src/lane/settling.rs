@@ -8,6 +8,7 @@ use tokio::sync::Mutex;
 use super::{Group, InHand, Worker, run::Ran, worker::Undone};
 use crate::{
     Error, Failure, Result,
+    consumer::Delivery,
     message::Origin,
     module::Module,
     publish::tell_unheard,
@@ -38,7 +39,7 @@ impl<M: Module> Worker<M> {
         let mut batch = std::mem::take(ran);
         match self.settle(&mut open, &mut batch).await {
             Ok(Some(appended)) => {
-                self.inbox.committed(batch.iter().flat_map(Ran::done));
+                self.inbox.committed(batch.iter().flat_map(|ran| &ran.items));
                 self.inbox.consumer.db.wakes.wake_all(&appended);
                 Ok(())
             }
@@ -46,8 +47,13 @@ impl<M: Module> Worker<M> {
                 open.roll_back().await;
                 let consumer = &self.inbox.consumer.name;
                 tracing::info!(%consumer, "another node settled these deliveries; fetching again");
-                self.inbox.lost(batch.iter().flat_map(|ran| &ran.items).map(|item| item.row.seq));
+                self.inbox.lost(batch.iter().flat_map(|ran| &ran.items));
                 Err(Undone::Lost)
+            }
+            // The consumer that runs meanwhile has a transaction of a handle open: they wait for it to return.
+            Err(Error::NestedTransaction) => {
+                *ran = batch;
+                Ok(())
             }
             Err(error) => {
                 open.roll_back().await;
@@ -60,16 +66,16 @@ impl<M: Module> Worker<M> {
     /// `None`: somebody else settled some of these deliveries.
     async fn settle(&self, group: &mut Group<M>, batch: &mut [Ran]) -> Result<Option<Appended>, Error> {
         let db = self.inbox.consumer.db.clone();
+        let conn = group.open().await?;
         let Outgoing { names, mut rows, faults } = self.outgoing(batch)?;
         rows.extend(faults);
         let published = db.witness.is_some().then(|| events_of(&rows));
-        let conn = group.open().await?;
         let appended = if rows.is_empty() {
             Appended::default()
         } else {
             append_async(&mut **conn, &db.tables, rows).await?
         };
-        let acks: Vec<Acked> = batch.iter().flat_map(Ran::done).map(InHand::acked).collect();
+        let acks: Vec<Acked> = batch.iter().flat_map(|ran| &ran.items).map(InHand::acked).collect();
         if !db.retention.processed.is_zero() {
             M::Db::archive(conn, &db.tables, &acks).await?;
         }
@@ -80,7 +86,7 @@ impl<M: Module> Worker<M> {
         group.commit().await?;
         tell_unheard(names.into_iter(), &appended);
         if let (Some(witness), Some(published)) = (&db.witness, published) {
-            for delivery in batch.iter().flat_map(Ran::deliveries_done) {
+            for delivery in batch.iter().flat_map(Ran::done) {
                 witness.saw(Kind::Consumed, delivery, None);
             }
             witness.published(published, &appended);
@@ -115,7 +121,7 @@ impl<M: Module> Worker<M> {
         if blame(&failure, false) == Blame::Nobody {
             let (consumer, error) = (&self.inbox.consumer.name, failure.chain());
             tracing::warn!(%consumer, %error, "the connection was lost; fetching again");
-            self.inbox.lost(items.iter().map(|item| item.row.seq));
+            self.inbox.lost(&items);
             return Undone::Lost;
         }
         if items.len() == 1
@@ -133,16 +139,8 @@ impl<M: Module> Worker<M> {
 
 impl Ran {
     /// All but those of a batch that failed alone.
-    pub(super) fn done(&self) -> impl Iterator<Item = &InHand> {
-        self.items
-            .iter()
-            .enumerate()
-            .filter(|(place, _)| !self.refused.contains_key(place))
-            .map(|(_, item)| item)
-    }
-
-    fn deliveries_done(&self) -> impl Iterator<Item = &crate::consumer::Delivery> {
-        let all = self.deliveries.all.iter().enumerate();
-        all.filter(|(place, _)| !self.refused.contains_key(place)).map(|(_, delivery)| delivery)
+    fn done(&self) -> impl Iterator<Item = &Delivery> {
+        let is_done = |delivery: &&Delivery| self.items.iter().any(|item| item.row.seq == delivery.row.seq);
+        self.deliveries.all.iter().filter(is_done)
     }
 }

@@ -40,7 +40,9 @@ impl<M: Module> Worker<M> {
         let mut since = Instant::now();
         loop {
             let next = self.inbox.take(self.lane);
-            let shares = next.as_ref().is_some_and(|item| self.shares(item));
+            // Asked once: what expires in between would find its predecessors uncommitted.
+            let expired = next.as_ref().is_some_and(|item| item.is_expired(self.inbox.clock().now()));
+            let shares = next.as_ref().is_some_and(|item| !expired && self.shares(item));
             if !shares {
                 // The keys stay ours: the delivery just taken may be of one of them.
                 let committed = self.commit_while_running(&group, &mut ran).await;
@@ -50,11 +52,11 @@ impl<M: Module> Worker<M> {
                 }
             }
             let Some(item) = next else { break };
-            if item.is_expired(self.inbox.clock().now()) {
+            if expired {
                 self.end(item, true).await;
                 continue;
             }
-            if item.row.latest && self.is_superseded(&item).await {
+            if item.row.latest.is_some() && self.is_superseded(&item).await {
                 self.end(item, false).await;
                 continue;
             }
@@ -83,8 +85,7 @@ impl<M: Module> Worker<M> {
     /// Whether it may run in a transaction with others.
     fn shares(&self, item: &InHand) -> bool {
         let options = &self.inbox.consumer.options;
-        let alone = item.alone || item.row.latest || options.own_transaction || options.batch.is_some();
-        !alone && !item.is_expired(self.inbox.clock().now())
+        !(item.alone || item.row.latest.is_some() || options.own_transaction || options.batch.is_some())
     }
 
     /// The rest of its batch, if the consumer takes batches. One that failed before runs alone.
@@ -108,6 +109,10 @@ impl<M: Module> Worker<M> {
                     self.inbox.put_back(item);
                     return items;
                 }
+                if item.row.latest.is_some() && self.is_superseded(&item).await {
+                    self.inbox.committed(std::iter::once(&item));
+                    continue;
+                }
                 items.push(item);
             }
             if items.len() >= usize::from(size) || self.inbox.is_closed() {
@@ -130,11 +135,11 @@ impl<M: Module> Worker<M> {
     }
 
     /// Deliveries that must not go on because those before them did not commit.
-    fn give_back(&self, items: impl IntoIterator<Item = InHand>, undone: Undone) {
+    pub(super) fn give_back(&self, items: impl IntoIterator<Item = InHand>, undone: Undone) {
         for item in items {
             match undone {
                 Undone::BackInLine => self.inbox.put_back(item),
-                Undone::Lost => self.inbox.lost([item.row.seq]),
+                Undone::Lost => self.inbox.lost([&item]),
             }
         }
         self.inbox.release(self.lane);
@@ -152,7 +157,7 @@ impl<M: Module> Worker<M> {
         match ended {
             Ok(1) => self.inbox.committed(std::iter::once(&item)),
             // Another node was faster, or the connection was lost: what is true is read again.
-            Ok(_) | Err(_) => self.inbox.lost([item.row.seq]),
+            Ok(_) | Err(_) => self.inbox.lost([&item]),
         }
         self.inbox.release(self.lane);
     }

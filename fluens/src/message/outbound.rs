@@ -1,6 +1,11 @@
 //! A message on its way into a transaction: encoded, with the options of this one publishing.
 
-use std::{collections::BTreeMap, marker::PhantomData, time::Duration};
+use std::{
+    collections::BTreeMap,
+    marker::PhantomData,
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+};
 
 use chrono::{DateTime, Utc};
 use fluens_diesel::{Id, NewMessage, UniqueKey};
@@ -171,7 +176,9 @@ impl Staged {
     /// The row to store, if the module's rules let it pass.
     pub(crate) fn into_row(mut self, origin: Origin<'_>) -> Result<NewMessage, Error> {
         for interceptor in &origin.rules.interceptors {
-            interceptor(&mut self).map_err(|source| Error::Refused { message: self.name, source })?;
+            let passed = catch_unwind(AssertUnwindSafe(|| interceptor(&mut self)));
+            let passed = passed.unwrap_or_else(|_| Err("its interceptor panicked".into()));
+            passed.map_err(|source| Error::Refused { message: self.name, source })?;
         }
         let (name, limit) = (self.name, origin.rules.max_payload);
         let row = self.encoded(origin)?;

@@ -8,6 +8,8 @@ use crate::message::stable_hash;
 /// Longer texts are cut: a history is stored with its message, attempt for attempt.
 const LONGEST_ERROR: usize = 2000;
 
+const MOST_ATTEMPTS: usize = 200;
+
 /// One failed run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -28,7 +30,8 @@ impl Attempt {
     }
 }
 
-fn cut(text: &str) -> &str {
+/// What is stored of an error.
+pub(crate) fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST_ERROR)]
 }
 
@@ -42,7 +45,11 @@ impl History {
         History(stored.and_then(|stored| serde_json::from_str(stored).ok()).unwrap_or_default())
     }
 
+    /// Of very many the first and the last ones stay.
     pub(crate) fn push(&mut self, attempt: Attempt) {
+        if self.0.len() >= MOST_ATTEMPTS {
+            self.0.remove(MOST_ATTEMPTS / 2);
+        }
         self.0.push(attempt);
     }
 
@@ -90,5 +97,10 @@ mod tests {
         assert_eq!(History::read(Some(&history.written())), history);
         assert!(history.written().len() < 3000);
         assert_eq!(History::read(Some("[{]")), History::default());
+        for number in 2..1000 {
+            history.push(Attempt::new(number, DateTime::UNIX_EPOCH, "here:1", "again"));
+        }
+        let all = history.into_attempts();
+        assert_eq!((all.len(), all[0].number, all[199].number), (MOST_ATTEMPTS, 1, 999));
     }
 }

@@ -181,11 +181,12 @@ impl NewFault<'_> {
             fault_to: None,
             headers: std::collections::BTreeMap::new(),
         };
+        let names = std::iter::once(&*about.message).chain(about.aliases.iter().copied());
         let to = about.envelope.fault_to.as_ref().unwrap_or(&about.envelope.module);
         NewMessage {
             id: fault,
             given_id: false,
-            names: vec![fault_name(&about.message, to).into()],
+            names: names.map(|name| fault_name(name, to).into()).collect(),
             version: 1,
             slot: about.row.slot,
             key_hash: about.row.key_hash,

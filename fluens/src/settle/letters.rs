@@ -275,7 +275,7 @@ impl<M: Module> DeadLetters<M> {
     /// # Ok(()) }
     /// ```
     pub async fn replay_as<T: Message>(&self, id: Id, message: &T) -> Result<(), Error> {
-        let letter = self.letter(id).await?.ok_or(Error::NoDeadLetter { id })?;
+        let letter = self.known(id).await?;
         if letter.message != T::NAME && !T::ALIASES.contains(&letter.message.as_str()) {
             return Err(Error::OtherMessage { id, is: letter.message, given: T::NAME });
         }
@@ -299,6 +299,7 @@ impl<M: Module> DeadLetters<M> {
 
     /// Lets what it held back go on without it. It stays a dead letter, and may be replayed later.
     pub async fn skip(&self, id: Id) -> Result<(), Error> {
+        self.known(id).await?;
         let mut conn = self.db.writer().await?;
         let consumer = M::Db::skip(&mut conn, &self.db.tables, id).await?;
         drop(conn);
@@ -313,6 +314,7 @@ impl<M: Module> DeadLetters<M> {
 
     /// Gives it up for good, and says why. What it held back goes on.
     pub async fn discard(&self, id: Id, reason: &str) -> Result<(), Error> {
+        self.known(id).await?;
         let mut conn = self.db.writer().await?;
         let reason = reason.replace('\0', "\u{fffd}");
         let consumer = M::Db::discard(&mut conn, &self.db.tables, id, &reason).await?;
@@ -335,6 +337,7 @@ impl<M: Module> DeadLetters<M> {
     }
 
     async fn replay_edited(&self, id: Id, edit: Option<&Edit>) -> Result<(), Error> {
+        self.known(id).await?;
         let mut conn = self.db.writer().await?;
         let consumer = M::Db::replay(&mut conn, &self.db.tables, id, edit).await?;
         drop(conn);
@@ -364,6 +367,11 @@ impl<M: Module> DeadLetters<M> {
                 return Ok(ids);
             }
         }
+    }
+
+    /// Only this module's are this module's to decide about.
+    async fn known(&self, id: Id) -> Result<Letter, Error> {
+        self.letter(id).await?.ok_or(Error::NoDeadLetter { id })
     }
 
     async fn letter(&self, id: Id) -> Result<Option<Letter>, Error> {

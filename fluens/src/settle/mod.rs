@@ -9,7 +9,7 @@ mod letters;
 mod retry;
 
 pub use attempt::Attempt;
-pub(crate) use attempt::{History, fingerprint};
+pub(crate) use attempt::{History, cut, fingerprint};
 pub(crate) use blame::{Blame, blame};
 pub use fault::Fault;
 pub(crate) use fault::{NewFault, fault_name, is_fault};

@@ -60,13 +60,20 @@ impl<M: Module> TestContext<M> {
             expires_in: None,
             version: i32::try_from(T::VERSION).unwrap_or(i32::MAX),
             standing: Standing::Run,
-            latest: false,
+            latest: None,
             history: None,
             envelope: envelope.to_bytes(),
             payload: staged.payload().unwrap_or_default().to_vec(),
         };
-        let delivery =
-            Delivery { row, envelope, message: T::NAME.into(), consumer: "test".into(), attempt: 1, states };
+        let delivery = Delivery {
+            row,
+            envelope,
+            message: T::NAME.into(),
+            aliases: T::ALIASES,
+            consumer: "test".into(),
+            attempt: 1,
+            states,
+        };
         let group = Arc::new(Mutex::new(Group::new(handle.db.clone())));
         let context = Context::new(group.clone(), Arc::new(Deliveries::new(vec![delivery])));
         TestContext { context, group }

@@ -8,4 +8,9 @@ async fn one(_ping: Ping) -> Result {
     Ok(())
 }
 
+#[consumer(retry(stored = ["1h"]))]
+async fn two(_ping: Ping) -> Result {
+    Ok(())
+}
+
 fn main() {}
