@@ -194,11 +194,12 @@ pub trait Settle: Connect {
         tables: &Tables,
         rows: &[Acked],
     ) -> impl Future<Output = QueryResult<usize>> + Send;
-    /// Writes down what is about to be acknowledged.
+    /// Writes down what is about to be acknowledged, and how often each ran.
     fn archive(
         conn: &mut Self::Conn,
         tables: &Tables,
         rows: &[Acked],
+        runs: &[i32],
     ) -> impl Future<Output = QueryResult<usize>> + Send;
     /// ready | held -> gone, or parked if it holds something back; and a dead letter. In the caller's transaction. Zero
     /// rows: another node settled it.

@@ -132,11 +132,7 @@ async fn an_error_is_retried_in_memory_then_stored_then_given_up() {
     assert_eq!(inbox_rows(&Recovering::of(&app), "true").await, 0, "the move deleted its row");
     assert_eq!(probe.count("fault system.terminal-failure about Some(1) by recovering.work"), 1);
     assert_eq!(probe.count("the disk is full after 9 attempts"), 1);
-    assert_eq!(
-        (app.attempts::<Work>(), app.faults::<Work>().len()),
-        (9 + 1, 1),
-        "the fault's consumer ran once"
-    );
+    assert_eq!((app.attempts::<Work>(), app.faults::<Work>().len()), (9, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]

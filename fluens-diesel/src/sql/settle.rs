@@ -64,15 +64,15 @@ statement! {
 
 statement! {
     /// Only ever added to: no index is looked up, and nothing waits.
-    Archive { seqs: List<i64>, attempts: List<i32> },
+    Archive { seqs: List<i64>, attempts: List<i32>, runs: List<i32> },
     postgres: "INSERT INTO {fluens}history (consumer_id, message_id, message, attempts, published_at, done_at) \
-               SELECT i.consumer_id, i.message_id, i.message, i.attempt + 1, i.published_at, {now} \
-               FROM {fluens}inbox i JOIN unnest({seqs}, {attempts}) AS a(seq, attempt) USING (seq, attempt) \
+               SELECT i.consumer_id, i.message_id, i.message, a.runs, i.published_at, {now} \
+               FROM {fluens}inbox i JOIN unnest({seqs}, {attempts}, {runs}) AS a(seq, attempt, runs) USING (seq, attempt) \
                WHERE i.state IN (0, 2)",
     sqlite: "INSERT INTO {fluens}history (consumer_id, message_id, message, attempts, published_at, done_at) \
-             SELECT consumer_id, message_id, message, attempt + 1, published_at, {now} FROM {fluens}inbox \
-             WHERE state IN (0, 2) AND (seq, attempt) IN ( \
-                 SELECT s.value, a.value FROM json_each({seqs}) s JOIN json_each({attempts}) a ON a.key = s.key)",
+             SELECT i.consumer_id, i.message_id, i.message, r.value, i.published_at, {now} \
+             FROM json_each({seqs}) s JOIN json_each({attempts}) a ON a.key = s.key JOIN json_each({runs}) r ON r.key = s.key \
+                 JOIN {fluens}inbox i ON i.seq = s.value AND i.attempt = a.value AND i.state IN (0, 2)",
 }
 
 statement! {

@@ -33,7 +33,7 @@ pub(crate) async fn what_has_ended_is_deleted_when_its_time_is_over<S: Probe>(mu
     S::next_firing(&mut bench.conn, &bench.tables, &recurring, first).await.unwrap();
     for row in bench.fetch().await {
         if row.payload != [6] {
-            assert_eq!(S::archive(&mut bench.conn, &bench.tables, &[acked(&row)]).await.unwrap(), 1);
+            assert_eq!(S::archive(&mut bench.conn, &bench.tables, &[acked(&row)], &[3]).await.unwrap(), 1);
             bench.ack(&row).await;
         }
     }

@@ -195,7 +195,7 @@ impl<M: Module> ModulePart<M> {
         let name = descriptor.name();
         Consumer {
             id: registered.id,
-            message: Arc::from(descriptor.message),
+            message: descriptor.consumed().into(),
             aliases: descriptor.message_aliases,
             is_fault: descriptor.is_fault,
             call: registered.typed.call,

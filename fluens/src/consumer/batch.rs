@@ -24,8 +24,8 @@ use crate::{
 /// #[consumer(batch(size = 500, linger = "20ms"))]
 /// async fn store(batch: Batch<Measured>) -> Result {
 ///     for measured in &batch {
-///         if measured.value.is_nan() {
-///             measured.fail(permanent("not a number"));
+///         if measured.value < 0.0 {
+///             measured.fail(permanent("below zero"));
 ///         }
 ///     }
 ///     println!("{} values", batch.len());

@@ -194,7 +194,7 @@ impl<M: Module> Context<M> {
         self.delivery().envelope.id
     }
 
-    /// The message's name.
+    /// The message's name; of a fault about it, that name with `:fault`.
     pub fn message_name(&self) -> &str {
         &self.delivery().message
     }

@@ -82,6 +82,11 @@ impl ConsumerDescriptor {
         }
     }
 
+    /// What it consumes, as people call it: `orders.placed`, or `orders.placed:fault`.
+    pub(crate) fn consumed(&self) -> String {
+        if self.is_fault { format!("{}:fault", self.message) } else { self.message.to_owned() }
+    }
+
     /// What it subscribes to: the message by its name and its aliases, or faults of it that are for this module.
     pub(crate) fn subscriptions(&self) -> Vec<String> {
         let names = std::iter::once(&self.message).chain(self.message_aliases);

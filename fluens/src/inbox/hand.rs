@@ -41,10 +41,9 @@ pub(crate) struct Consumer<M: Module> {
     /// Its id in the database.
     pub(crate) id: i32,
     pub(crate) name: Arc<str>,
-    /// The name of its message,
+    /// The name of what it consumes.
     pub(crate) message: Arc<str>,
     pub(crate) aliases: &'static [&'static str],
-    /// or rather of what it consumes faults of.
     pub(crate) is_fault: bool,
     pub(crate) call: Call<M>,
     pub(crate) interceptors: Vec<Arc<dyn Interceptor<M>>>,

@@ -77,7 +77,9 @@ impl<M: Module> Worker<M> {
         };
         let acks: Vec<Acked> = batch.iter().flat_map(|ran| &ran.items).map(InHand::acked).collect();
         if !db.retention.processed.is_zero() {
-            M::Db::archive(conn, &db.tables, &acks).await?;
+            let runs: Vec<i32> =
+                batch.iter().flat_map(|ran| &ran.items).map(|item| item.attempts() + 1).collect();
+            M::Db::archive(conn, &db.tables, &acks, &runs).await?;
         }
         // The fence: of two nodes that ran the same delivery exactly one deletes its row.
         if M::Db::ack(conn, &db.tables, &acks).await? != acks.len() {

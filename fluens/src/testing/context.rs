@@ -20,17 +20,18 @@ use crate::{
 /// [committed](TestContext::commit).
 ///
 /// ```
-/// # use fluens::{prelude::*, testing};
+/// # use fluens::{prelude::*, sqlite as db, testing};
+/// # fluens::module! { Oracle { db: db::Db, publishes: [external Answered], consumes: [Asked] } }
 /// # #[message] struct Asked { question: String }
 /// # #[message] struct Answered { answer: u32 }
-/// # #[consumer] async fn think(asked: Asked, ctx: &mut Context) -> Result<Answered> {
+/// # #[consumer] async fn think(asked: Asked, ctx: &mut Context<Oracle>) -> Result<Answered> {
 /// #     ctx.publish(&Answered { answer: 6 });
 /// #     Ok(Answered { answer: 42 })
 /// # }
 /// # #[tokio::main] async fn main() -> Result {
-/// let app = testing::start(fluens::app!()).await?;
+/// let app = testing::start(fluens::app!(Oracle)).await?;
 /// let asked = Asked { question: "of life".into() };
-/// let mut ctx = app.context::<fluens::Main, _>(&asked);
+/// let mut ctx = app.context::<Oracle, _>(&asked);
 /// let answered = think(asked, &mut ctx).await?;
 /// assert_eq!((answered.answer, ctx.published::<Answered>()[0].answer), (42, 6));
 /// # Ok(()) }

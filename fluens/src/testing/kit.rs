@@ -140,7 +140,7 @@ fn decode<M: Message>(event: &Event) -> Option<M> {
     M::decode_version(event.version, &event.payload).ok()
 }
 
-/// An app of one module publishes without naming it; of others, use [`handle`](TestApp::of).
+/// An app of one module publishes without naming it; of several, [`publish_from`](TestApp::publish_from) a handle.
 impl<M: Module> TestApp<(M, ())> {
     /// Publishes; `.await` it for the receipt, or `.settled().await` to wait until all is done.
     pub fn publish<P: Publishable<Message: PublishedBy<M>>>(&self, message: P) -> Publishing<'_, (M, ())> {

@@ -2,26 +2,27 @@
 //! that belongs to the test. Retries, delays, expiry and cron take no time, and nobody sleeps.
 //!
 //! ```
-//! use fluens::{prelude::*, testing};
-//! use std::time::Duration;
+//! use fluens::{prelude::*, sqlite as db, testing};
+//!
+//! fluens::module! { Oracle { db: db::Db, publishes: [Asked, Answered], consumes: [Asked, Answered] } }
 //!
 //! #[message] struct Asked { question: String }
 //! #[message] struct Answered { answer: u32 }
 //!
 //! #[consumer]
-//! async fn think(asked: Asked, ctx: &mut Context) -> Result<Answered> {
+//! async fn think(asked: Asked, ctx: &mut Context<Oracle>) -> Result<Answered> {
 //!     if ctx.attempt() < 3 {
 //!         return Err("not yet".into());
 //!     }
 //!     Ok(Answered { answer: 42 })
 //! }
 //!
-//! #[consumer]
+//! #[consumer(module = Oracle)]
 //! async fn hear(_: Answered) -> Result { Ok(()) }
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), fluens::Error> {
-//!     let app = testing::start(fluens::app!()).await?;
+//!     let app = testing::start(fluens::app!(Oracle)).await?;
 //!     app.publish(&Asked { question: "of life".into() }).settled().await?;
 //!
 //!     assert_eq!(app.consumed::<Answered>()[0].answer, 42);

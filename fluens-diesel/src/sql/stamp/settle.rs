@@ -27,9 +27,14 @@ macro_rules! stamp_settle {
                 Supersede { tables: tables.clone(), seqs, attempts }.execute(conn).await
             }
 
-            async fn archive(conn: &mut Self::Conn, tables: &Tables, rows: &[Acked]) -> QueryResult<usize> {
-                let (seqs, attempts) = columns(rows);
-                Archive { tables: tables.clone(), seqs, attempts }.execute(conn).await
+            async fn archive(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                rows: &[Acked],
+                runs: &[i32],
+            ) -> QueryResult<usize> {
+                let ((seqs, attempts), runs) = (columns(rows), runs.iter().copied().collect());
+                Archive { tables: tables.clone(), seqs, attempts, runs }.execute(conn).await
             }
 
             async fn bury(conn: &mut Self::Conn, tables: &Tables, letter: &NewLetter) -> QueryResult<usize> {
