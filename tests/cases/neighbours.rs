@@ -197,6 +197,7 @@ async fn a_panicking_interceptor_of_publishing_or_error_text_does_not_kill_the_l
     async fn shake(shake: Shake) -> Result<Shook> {
         if shake.n == 2 { Err(Unspeakable.into()) } else { Ok(Shook { n: shake.n }) }
     }
+    #[allow(clippy::unnecessary_wraps)] // that is what an interceptor looks like
     fn fragile(message: &mut Staged) -> Result<(), fluens::BoxError> {
         assert!(
             !message
