@@ -86,6 +86,8 @@ fn in_a_module() {
         "Net { db: D, cron: [\"* * * * *\" => ] }",
         "Net { db: D, cron: [\"* * * * *\" => 1 +] }",
         "Net { db: D, cron: [A => A] }",
+        "Net { db: D, cron: [\"* * * * *\": A] }",
+        "Net { db: D, cron: [\"* * * * *\", \"* * * * *\" => A] }",
         "Net { db: D, cron: [\"61 * * * *\" => A] }",
         "Net { db: D, cron: [\"* * * *\" => A, \"* * * * *\" => A] }",
         "Net { db: D, cron: [], cron: [] }",
@@ -107,6 +109,7 @@ fn in_a_run() {
         "Net, intercept: [a], intercept: [b]",
         "intercept: [a], Net",
         "Net, |app| app, intercept: [a]",
+        "Net, intercept: [async |ctx, next| next.run(ctx).await]",
     ];
     each_is_one_error(&wrong, crate::run::run);
 }

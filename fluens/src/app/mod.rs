@@ -6,6 +6,7 @@ mod cron;
 mod database;
 mod handle;
 mod interceptors;
+mod knobs;
 mod main_loop;
 mod part;
 mod report;

@@ -5,6 +5,7 @@ mod ending;
 mod failing;
 mod group;
 mod in_hand;
+mod line;
 mod plan;
 mod run;
 mod settling;
@@ -12,5 +13,6 @@ mod worker;
 
 pub(crate) use group::Group;
 pub(crate) use in_hand::InHand;
-pub(crate) use plan::{Lane, Place, Plan, Planned};
+pub(crate) use line::{Lane, Place, Planned};
+pub(crate) use plan::Plan;
 pub(crate) use worker::Worker;

@@ -3,81 +3,13 @@
 //! Of one key at most one lane has deliveries that are running or not yet committed; a free lane takes any key that is
 //! not. Within a key the order is priority, then place in the line.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
-};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::line::{Lane, Line, LineId, Place, Planned, Remembered};
 use crate::clock::Moment;
-
-/// A lane's number.
-pub(crate) type Lane = u32;
-
-/// The order in which deliveries of a consumer run: higher priority first, then as they were committed.
-pub(crate) type Place = (Reverse<i16>, i64);
-
-/// What the plan needs to know of a delivery.
-pub(crate) trait Planned {
-    fn place(&self) -> Place;
-    /// The partition key; without one a delivery stands in a line of its own.
-    fn key(&self) -> Option<i64>;
-    /// How much memory it takes.
-    fn bytes(&self) -> usize;
-    /// It has waited too long by then.
-    fn is_old(&self, now: Moment) -> bool;
-    /// From now on it goes before all others.
-    fn go_first(&mut self);
-    /// It does.
-    fn goes_first(&self) -> bool;
-    /// What is known of it that the database does not know.
-    type Memo;
-    /// To be remembered when it is forgotten, if there is anything.
-    fn memo(&self) -> Option<Self::Memo>;
-    /// It was fetched again.
-    fn recall(&mut self, memo: Self::Memo);
-    /// Whatever has become of it: within a key, those of one priority never pass each other.
-    fn priority(&self) -> i16;
-
-    fn seq(&self) -> i64 {
-        self.place().1
-    }
-
-    fn line(&self) -> LineId {
-        self.key().map_or(LineId::Alone(self.seq()), LineId::Key)
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum LineId {
-    Key(i64),
-    Alone(i64),
-}
-
-struct Line<T> {
-    waiting: BTreeMap<Place, T>,
-    owner: Option<Lane>,
-    /// Not before this time: its head failed a moment ago.
-    not_before: Option<Moment>,
-}
-
-impl<T> Line<T> {
-    /// By its place alone it would not be found: it may have aged since.
-    fn has(&self, seq: i64) -> bool {
-        self.waiting.keys().any(|(_, waiting)| *waiting == seq)
-    }
-}
 
 /// More than this is not remembered: memory is bounded.
 const MEMORIES: usize = 1000;
-
-/// A delivery that was forgotten, and is to be fetched again.
-struct Remembered<M> {
-    memo: M,
-    /// Not before this time,
-    not_before: Option<Moment>,
-    /// and its line goes on meanwhile.
-    aside: bool,
-}
 
 /// The deliveries in hand.
 pub(crate) struct Plan<T: Planned> {

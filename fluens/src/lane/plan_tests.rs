@@ -1,6 +1,9 @@
 //! Whatever lanes take, commit, fail and fetch again: nothing is lost or doubled, keys stay in order and exclusive.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use proptest::prelude::*;
 

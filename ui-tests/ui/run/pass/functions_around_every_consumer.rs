@@ -26,6 +26,11 @@ pub async fn own_main() -> Result {
     Net::of(&app).publish(&Ping).await?;
     let _main = fluens::app!(intercept: [timing, audit::log]);
     let _none = fluens::app!(intercept: []);
+    let _closure = fluens::app!(
+        Web,
+        ..,
+        intercept: [async |ctx: &mut Context<Web>, next: Next<'_, Web>| next.run(ctx).await]
+    );
     Ok(())
 }
 

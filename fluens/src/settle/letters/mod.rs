@@ -1,10 +1,16 @@
 //! What was given up, and what expired: to be looked at, and decided about.
 
+mod expired;
+mod filter;
+
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use fluens_diesel::{Edit, Ended, HoldsBack, Id, Letter, LetterState, Letters as _, Ts, Wanted};
+pub use expired::{Expired, ExpiredMessage};
+pub use filter::{Cursor, Filter, Page};
+use fluens_diesel::{Edit, HoldsBack, Id, Letter, LetterState, Letters as _, Wanted};
 
+use self::filter::At;
 use super::{Attempt, History};
 use crate::{
     Error,
@@ -13,138 +19,6 @@ use crate::{
     message::{Envelope, Message, stable_hash, stored_slot},
     module::Module,
 };
-
-/// How many a page has if nobody says.
-const PAGE: u32 = 100;
-
-/// Which dead letters or expired messages are meant. What is not said does not matter.
-///
-/// ```
-/// use fluens::Filter;
-///
-/// let filter = Filter::new().consumer("stock.reserve").code("system.terminal-failure").limit(20);
-/// ```
-#[derive(Debug, Clone, Default)]
-#[must_use]
-pub struct Filter {
-    wanted: Wanted,
-    all_states: bool,
-    limit: Option<u32>,
-    after: Option<Cursor>,
-}
-
-/// Where the next page begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cursor(At);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum At {
-    Letter(Id),
-    Place(i64),
-}
-
-impl Filter {
-    /// All of them.
-    pub fn new() -> Self {
-        Filter::default()
-    }
-
-    /// Of this message, by type.
-    pub fn of<M: Message>(self) -> Self {
-        self.message(M::NAME)
-    }
-
-    /// Of messages of this name.
-    pub fn message(mut self, name: impl Into<String>) -> Self {
-        self.wanted.message = Some(name.into());
-        self
-    }
-
-    /// Of this consumer, by a name it has or had.
-    pub fn consumer(mut self, name: impl Into<String>) -> Self {
-        self.wanted.consumer = Some(name.into());
-        self
-    }
-
-    /// With this failure code.
-    pub fn code(mut self, code: impl Into<String>) -> Self {
-        self.wanted.code = Some(code.into());
-        self
-    }
-
-    /// With this partition key, as text.
-    #[allow(clippy::needless_pass_by_value)] // `key(7)` and `key("7")` read better
-    pub fn key(mut self, key: impl ToString) -> Self {
-        self.wanted.key = Some(key.to_string());
-        self
-    }
-
-    /// With this fingerprint: equal failures.
-    pub fn fingerprint(mut self, fingerprint: impl Into<String>) -> Self {
-        self.wanted.fingerprint = Some(fingerprint.into());
-        self
-    }
-
-    /// That ended then or later.
-    pub fn since(mut self, time: DateTime<Utc>) -> Self {
-        self.wanted.since = Some(Ts(time));
-        self
-    }
-
-    /// That ended before.
-    pub fn before(mut self, time: DateTime<Utc>) -> Self {
-        self.wanted.before = Some(Ts(time));
-        self
-    }
-
-    /// Also dead letters that were replayed or discarded. Without this word only those nobody has decided about.
-    pub fn with_settled(mut self) -> Self {
-        self.all_states = true;
-        self
-    }
-
-    /// At most so many on a page; 100 by default.
-    pub fn limit(mut self, limit: u32) -> Self {
-        self.limit = Some(limit.clamp(1, 10_000));
-        self
-    }
-
-    /// The page that begins there.
-    pub fn after(mut self, cursor: Cursor) -> Self {
-        self.after = Some(cursor);
-        self
-    }
-
-    fn wanted<M: Module>(&self) -> Wanted {
-        let state = (!self.all_states).then_some(LetterState::Dead);
-        let nul_free = |text: &Option<String>| text.as_ref().map(|text| text.replace('\0', "\u{fffd}"));
-        let Wanted { message, consumer, code, key, fingerprint, .. } = &self.wanted;
-        Wanted {
-            module: Some(M::NAME.to_owned()),
-            state,
-            // PostgreSQL's text holds no NUL, and what is stored has none.
-            message: nul_free(message),
-            consumer: nul_free(consumer),
-            code: nul_free(code),
-            key: nul_free(key),
-            fingerprint: nul_free(fingerprint),
-            ..self.wanted.clone()
-        }
-    }
-
-    fn size(&self) -> usize {
-        usize::try_from(self.limit.unwrap_or(PAGE)).unwrap_or(usize::MAX)
-    }
-}
-
-/// Some of them, and where the next ones are.
-#[derive(Debug, Clone)]
-pub struct Page<T> {
-    /// In order.
-    pub items: Vec<T>,
-    /// Give it to [`Filter::after`]. `None`: these were the last.
-    pub next: Option<Cursor>,
-}
 
 /// A delivery that was given up.
 #[derive(Debug, Clone)]
@@ -405,66 +279,4 @@ fn edited<T: Message>(letter: &Letter, message: &T) -> Result<Edit, Error> {
         key_hash: hash.map(u64::cast_signed),
         slot: stored_slot(hash.unwrap_or_else(|| stable_hash(letter.message_id.0.as_bytes()))),
     })
-}
-
-/// A message whose time was up before it could run.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ExpiredMessage {
-    /// The message's identity.
-    pub message_id: Id,
-    /// The consumer that did not get to it.
-    pub consumer: String,
-    /// The message's name.
-    pub message: String,
-    /// When it was published.
-    pub published_at: DateTime<Utc>,
-    /// When its time was up.
-    pub expired_at: DateTime<Utc>,
-    /// The envelope, if it can be read.
-    pub envelope: Option<Envelope>,
-    /// The message's bytes.
-    pub payload: Vec<u8>,
-}
-
-impl From<Ended> for ExpiredMessage {
-    fn from(ended: Ended) -> Self {
-        ExpiredMessage {
-            message_id: ended.message_id,
-            consumer: ended.consumer,
-            message: ended.message,
-            published_at: ended.published_at.0,
-            expired_at: ended.expired_at.0,
-            envelope: serde_json::from_slice(&ended.envelope).ok(),
-            payload: ended.payload,
-        }
-    }
-}
-
-/// The expired messages of a module, from [`Handle::expired`](crate::Handle::expired). Kept for the time that the setting
-/// `retention.expired` says.
-pub struct Expired<M: Module> {
-    pub(crate) db: Arc<Database<M::Db>>,
-}
-
-impl<M: Module> Expired<M> {
-    /// In the order in which they were published. Codes and fingerprints do not apply.
-    pub async fn find(&self, filter: Filter) -> Result<Page<ExpiredMessage>, Error> {
-        let size = filter.size();
-        let after =
-            filter.after.and_then(|Cursor(at)| if let At::Place(seq) = at { Some(seq) } else { None });
-        let mut conn = self.db.reader().await?;
-        let limit = i64::try_from(size).unwrap_or(i64::MAX);
-        let rows =
-            M::Db::find_expired(&mut conn, &self.db.tables, &filter.wanted::<M>(), after, limit).await?;
-        let next = rows.last().filter(|_| rows.len() == size).map(|last| Cursor(At::Place(last.seq)));
-        Ok(Page { items: rows.into_iter().map(ExpiredMessage::from).collect(), next })
-    }
-
-    /// How many there are.
-    pub async fn count(&self, filter: Filter) -> Result<u64, Error> {
-        let mut conn = self.db.reader().await?;
-        let count = M::Db::count_expired(&mut conn, &self.db.tables, &filter.wanted::<M>()).await?;
-        Ok(u64::try_from(count).unwrap_or(0))
-    }
 }

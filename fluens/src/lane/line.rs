@@ -1,0 +1,71 @@
+//! What the plan is made of: deliveries, and the lines they stand in.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use crate::clock::Moment;
+
+/// A lane's number.
+pub(crate) type Lane = u32;
+
+/// The order in which deliveries of a consumer run: higher priority first, then as they were committed.
+pub(crate) type Place = (Reverse<i16>, i64);
+
+/// What the plan needs to know of a delivery.
+pub(crate) trait Planned {
+    fn place(&self) -> Place;
+    /// The partition key; without one a delivery stands in a line of its own.
+    fn key(&self) -> Option<i64>;
+    /// How much memory it takes.
+    fn bytes(&self) -> usize;
+    /// It has waited too long by then.
+    fn is_old(&self, now: Moment) -> bool;
+    /// From now on it goes before all others.
+    fn go_first(&mut self);
+    /// It does.
+    fn goes_first(&self) -> bool;
+    /// What is known of it that the database does not know.
+    type Memo;
+    /// To be remembered when it is forgotten, if there is anything.
+    fn memo(&self) -> Option<Self::Memo>;
+    /// It was fetched again.
+    fn recall(&mut self, memo: Self::Memo);
+    /// Whatever has become of it: within a key, those of one priority never pass each other.
+    fn priority(&self) -> i16;
+
+    fn seq(&self) -> i64 {
+        self.place().1
+    }
+
+    fn line(&self) -> LineId {
+        self.key().map_or(LineId::Alone(self.seq()), LineId::Key)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum LineId {
+    Key(i64),
+    Alone(i64),
+}
+
+pub(super) struct Line<T> {
+    pub(super) waiting: BTreeMap<Place, T>,
+    pub(super) owner: Option<Lane>,
+    /// Not before this time: its head failed a moment ago.
+    pub(super) not_before: Option<Moment>,
+}
+
+impl<T> Line<T> {
+    /// By its place alone it would not be found: it may have aged since.
+    pub(super) fn has(&self, seq: i64) -> bool {
+        self.waiting.keys().any(|(_, waiting)| *waiting == seq)
+    }
+}
+
+/// A delivery that was forgotten, and is to be fetched again.
+pub(super) struct Remembered<M> {
+    pub(super) memo: M,
+    /// Not before this time,
+    pub(super) not_before: Option<Moment>,
+    /// and its line goes on meanwhile.
+    pub(super) aside: bool,
+}
