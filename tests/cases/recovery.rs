@@ -206,6 +206,12 @@ async fn a_fault_is_directed_and_a_fault_about_a_fault_does_not_loop() {
         probe.saw(format!("watching heard {:?}", fault.original().map(|ask| ask.n)));
         Err("and fails itself".into())
     }
+    /// Published the fault that failed, and would be told of it, and fail, for ever.
+    #[consumer(module = Doing, retry(never))]
+    async fn turn_in_circles(_: Fault<Ask>, probe: State<Probe>) -> Result {
+        probe.saw("doing heard of a fault about a fault");
+        Err("again".into())
+    }
     let (url, probe) = (database!(), Probe::default());
     let app = fluens::app!(Asking, Doing, Watching, .., |app| app.database(url).state(probe.clone()));
     let app = testing::start(app).await.unwrap();
@@ -222,6 +228,15 @@ async fn a_fault_is_directed_and_a_fault_about_a_fault_does_not_loop() {
     );
 }
 
+/// The envelope, but of a payload in another format.
+fn other_type() -> &'static str {
+    if crate::ABILITIES.parallel_writers {
+        "convert_to(replace(convert_from(envelope, 'UTF8'), 'application/json', 'text/csv'), 'UTF8')"
+    } else {
+        "CAST(replace(CAST(envelope AS TEXT), 'application/json', 'text/csv') AS BLOB)"
+    }
+}
+
 /// P9: bytes that cannot be read are kept, at the first attempt, each with a code of its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_read_is_a_dead_letter_at_once_with_its_bytes() {
@@ -231,6 +246,7 @@ async fn what_cannot_be_read_is_a_dead_letter_at_once_with_its_bytes() {
     let spoils = [
         ("payload = envelope".to_owned(), "system.payload-corruption"),
         (format!("payload = {}", bytes_literal(b"{\"a")), "system.payload-corruption"),
+        (format!("envelope = {}", other_type()), "system.unknown-content-type"),
         ("envelope = payload".to_owned(), "system.envelope-corruption"),
         (format!("envelope = {}", bytes_literal(&[0xff, 0xfe, 0])), "system.envelope-corruption"),
     ];
@@ -247,7 +263,7 @@ async fn what_cannot_be_read_is_a_dead_letter_at_once_with_its_bytes() {
         assert!(!letter.payload.is_empty());
         assert_eq!(letter.envelope.is_none(), code == "system.envelope-corruption");
     }
-    assert_eq!(effects(&recovering).await, [101, 102, 103, 104], "the others went on");
+    assert_eq!(effects(&recovering).await, [101, 102, 103, 104, 105], "the others went on");
     // Told to the publisher, as far as he is known, with the bytes.
     assert_eq!(probe.count("fault system.payload-corruption about None by recovering.work"), 2);
 }

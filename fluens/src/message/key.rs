@@ -19,9 +19,9 @@ pub struct Key {
 
 /// What can be a partition key: integers, strings and uuids.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a partition key",
-    label = "not usable as a partition key",
-    note = "partition keys are integers, strings and uuids"
+    message = "`{Self}` cannot be a key",
+    label = "not usable as a key",
+    note = "keys are integers, strings and uuids"
 )]
 pub trait PartitionKey {
     /// The key of this value. Equal values have equal keys, whatever the width of the integer.
