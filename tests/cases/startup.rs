@@ -201,3 +201,18 @@ async fn six_replicas_start_on_an_empty_database() {
         assert!(inbox_rows(&starting, "true").await <= 1);
     }
 }
+
+#[test]
+fn two_cron_entries_that_cannot_be_told_apart_are_refused() {
+    fluens::module! { Twice { db: db::Db, publishes: [external Chime],
+    cron: ["0 * * * *" => Chime { bell: 1 }, "0 * * * *" => Chime { bell: 2 }, "5 * * * *" => Chime { bell: 3 }] } }
+    #[message(name = "twice.chime")]
+    struct Chime {
+        bell: u32,
+    }
+    let url = if crate::ABILITIES.parallel_writers { "postgres://nowhere/x" } else { "sqlite::memory:" };
+    let report = fluens::app!(Twice, .., |app| app.database(url)).verify().unwrap_err();
+    assert_eq!(report.problems.len(), 1, "{report}");
+    assert!(report.to_string().contains("two cron entries for `twice.chime` at `0 * * * *`"), "{report}");
+    let _ = Chime { bell: 0 }.bell;
+}

@@ -10,7 +10,7 @@ use fluens_diesel::{Clock, OwnedClock};
 use futures_util::future::BoxFuture;
 
 use super::{
-    App, Problem, Report, SendAsync, Settings, checks,
+    App, Problem, Report, SendAsync, Settings, checks, cron,
     interceptors::Interceptors,
     part::{ModulePart, Opened, Part},
     routes::{Settled, crossings},
@@ -277,6 +277,9 @@ impl<L> Builder<L> {
             }
         }
         problems.extend(checks::problems(&contracts, self.others_run_elsewhere, &self.states));
+        for part in &self.parts {
+            problems.extend(cron::problems(part.contract().module, &part.crons()));
+        }
         problems.extend(self.crossings(settings));
         problems
     }

@@ -2,6 +2,7 @@
 //! missed while nobody ran is made up for once; the database's clock decides.
 
 use std::{
+    collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind},
     time::Duration,
 };
@@ -11,7 +12,7 @@ use croner::parser::{CronParser, Seconds, Year};
 use fluens_diesel::{Recurring, Schedule as _, Ts};
 use tokio::sync::watch;
 
-use super::Handle;
+use super::{Handle, Problem};
 use crate::{
     Error,
     clock::Clock,
@@ -35,6 +36,18 @@ impl Cron {
     ) -> Self {
         Cron { expression, message: <T as Message>::NAME, make: Box::new(move || Staged::new(&make())) }
     }
+}
+
+/// Entries that cannot be told apart: they would share their time, and one of them would never fire.
+pub(super) fn problems(module: &str, crons: &[Cron]) -> Vec<Problem> {
+    let mut seen = HashSet::new();
+    let twice = crons.iter().filter(|cron| !seen.insert((cron.message, cron.expression)));
+    let problem = |cron: &Cron| {
+        let Cron { message, expression, .. } = cron;
+        let what = format!("module `{module}` has two cron entries for `{message}` at `{expression}`");
+        Problem::new(what, "leave one out, or publish the other as a message of its own")
+    };
+    twice.map(problem).collect()
 }
 
 /// After something went wrong.

@@ -14,7 +14,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 
 use super::{
-    Database, Handle, Problem, Settings,
+    Cron, Database, Handle, Problem, Settings,
     cron::Firing,
     running::Running,
     upkeep::{Upkeep, sweep},
@@ -31,6 +31,8 @@ use crate::{
 /// One module of an app, without its type.
 pub(super) trait Part: Send + Sync {
     fn contract(&self) -> Contract;
+    /// What it publishes again and again.
+    fn crons(&self) -> Vec<Cron>;
     /// The backend and what leads to the database.
     fn database(&self, settings: &Settings) -> (&'static str, Option<DatabaseSettings>);
     fn migrations(&self, settings: &Settings) -> String;
@@ -234,6 +236,10 @@ struct Registered<M: Module> {
 impl<M: Module> Part for ModulePart<M> {
     fn contract(&self) -> Contract {
         Contract::of::<M>()
+    }
+
+    fn crons(&self) -> Vec<Cron> {
+        M::crons()
     }
 
     fn database(&self, settings: &Settings) -> (&'static str, Option<DatabaseSettings>) {
