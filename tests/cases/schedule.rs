@@ -184,11 +184,11 @@ async fn a_message_that_has_not_run_can_be_cancelled() {
     assert_eq!(probe.events(), ["meeting 2"]);
     assert_eq!(calendar.cancel(kept.id).await.unwrap(), 0, "done");
     assert_eq!(calendar.cancel(Id::new()).await.unwrap(), 0, "never was");
-    // Ready, behind one that is at work.
-    calendar.publish(&Meeting { room: 1, n: -1 }).await.unwrap();
+    // Fetched already, behind one that is at work.
+    let both = [Meeting { room: 1, n: -1 }, Meeting { room: 1, n: 3 }];
+    let receipts = calendar.publish_all(&both).await.unwrap();
     probe.wait_for_event("meeting -1").await;
-    let ready = calendar.publish(&Meeting { room: 1, n: 3 }).await.unwrap();
-    assert_eq!(calendar.cancel(ready.id).await.unwrap(), 1);
+    assert_eq!(calendar.cancel(receipts[1].id).await.unwrap(), 1);
     probe.open_gate(1);
     in_time("the one at work", app.settled()).await;
     assert_eq!(probe.events(), ["meeting 2", "meeting -1"]);
