@@ -300,6 +300,8 @@ async fn what_a_relaxed_consumer_put_aside_does_not_pass_a_parked_one() {
     async fn pass(pass: Pass, probe: State<Probe>, meta: Meta) -> Result {
         probe.saw(format!("{} attempt {}", pass.n, meta.attempt));
         match (pass.n, meta.attempt) {
+            // At once, so that it is given up while the other waits aside.
+            (1, 2) => Err(retry_now()),
             (1, _) => Err("thrice".into()),
             (2, 1..=2) => Err("twice".into()),
             _ => Ok(()),
