@@ -37,6 +37,13 @@ impl From<Uuid> for Id {
     }
 }
 
+impl std::str::FromStr for Id {
+    type Err = uuid::Error;
+    fn from_str(text: &str) -> Result<Self, uuid::Error> {
+        text.parse().map(Id)
+    }
+}
+
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -64,7 +64,7 @@ use proc_macro::TokenStream;
 /// | `version = 2` | the version of its fields, from 1; a name and a version stand for one type | 1 |
 /// | `partition = customer` | messages with the same value are consumed in the order in which they were committed; `customer.id` reaches into a field; integers, strings and uuids | no order |
 /// | `priority = High` | `Low`, `Normal`, `High` or `Critical`, or in lower case a field of type `Priority` | `Normal` |
-/// | `ttl = "5m"` | how long after its publishing it may still be consumed; `ttl = 300` is in seconds | for ever |
+/// | `ttl = "5m"` | how long after it became available it may still be consumed; `ttl = 300` is in seconds | for ever |
 /// | `codec = path::Codec` | how it becomes bytes: a type that implements `fluens::Codec` for it | JSON |
 /// | `from = OrderPlacedV1` | the version before this one: its bytes are read too, and `From` makes them this one; needs `version` | older bytes are not read |
 /// | `unique(by = order)` | a second message with the same value is refused until the first one is done; with `within = "1h"`, for that long | no limit |

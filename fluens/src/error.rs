@@ -66,7 +66,7 @@ pub enum Error {
     },
     /// There is no such dead letter, or somebody has decided about it already.
     #[error(
-        "there is no dead letter {id} to decide about: it never was, is replayed or discarded already, or its retention is over"
+        "there is no dead letter {id} to decide about: it is replayed or discarded already, its retention is over, or this is the id of something else (a dead letter's is not its message's)"
     )]
     NoDeadLetter {
         /// The one asked for.

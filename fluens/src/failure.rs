@@ -86,19 +86,19 @@ pub fn permanent(error: impl Into<Failure>) -> Failure {
 
 /// To be tried again at once. It counts as an attempt.
 pub fn retry_now() -> Failure {
-    Failure::from("to be tried again at once").with(Word::RetryNow)
+    Failure::named("retry", "asked to be tried again at once").with(Word::RetryNow)
 }
 
 /// To be tried again after this time, which survives a restart. It counts as an attempt.
 pub fn retry_after(delay: Duration) -> Failure {
-    Failure::from(format!("to be tried again after {delay:?}")).with(Word::RetryAfter(delay))
+    Failure::named("retry", format!("asked to be tried again after {delay:?}")).with(Word::RetryAfter(delay))
 }
 
 /// The business says no: the consumer's effects are undone, the message is done, and who published it gets a
 /// [`Fault`](crate::Fault) with this code. To keep the effects: [`Context::send_fault`](crate::Context::send_fault).
 pub fn fault(code: impl Into<Cow<'static, str>>) -> Failure {
     let code = code.into();
-    Failure::from(format!("fault `{code}`")).with(Word::Fault { code, details: None })
+    Failure::named("fault", format!("fault `{code}`")).with(Word::Fault { code, details: None })
 }
 
 impl Failure {
@@ -128,6 +128,11 @@ impl Failure {
 
     pub(crate) fn corrupt(code: &'static str, error: impl Into<Failure>) -> Self {
         error.into().with(Word::Corrupt(code))
+    }
+
+    /// A failure that is no error of anybody's: a panic, a timeout.
+    pub(crate) fn named(error_type: &'static str, text: impl Into<BoxError>) -> Self {
+        Failure { error: text.into(), error_type, word: None }
     }
 
     fn with(mut self, word: Word) -> Self {

@@ -93,7 +93,7 @@ impl<M: Module> Firing<M> {
                     tracing::warn!(
                         message = self.cron.message,
                         expression = self.cron.expression,
-                        "never due again"
+                        "a recurring message is never due any more"
                     );
                     break;
                 }

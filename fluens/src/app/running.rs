@@ -113,6 +113,11 @@ impl<L> App<L> {
         Ok(total)
     }
 
+    /// What the app was given with `.state(..)`.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.states.get()
+    }
+
     pub(crate) fn states(&self) -> Arc<States> {
         self.states.clone()
     }

@@ -49,7 +49,7 @@ impl States {
         self.0.contains_key(&requirement.id)
     }
 
-    fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+    pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.0.get(&TypeId::of::<T>())?.clone().downcast().ok()
     }
 }

@@ -46,6 +46,12 @@ impl Activity {
         let _ = self.0.subscribe().wait_for(|all| all.values().all(rests)).await;
     }
 
+    /// When something published for later, or recurring, is due next.
+    pub(crate) fn next_due(&self) -> Option<Moment> {
+        let later = |doing: &Doing| if let Doing::Rest(later) = doing { *later } else { None };
+        self.0.borrow().values().filter_map(later).min()
+    }
+
     /// Waits until nobody can do anything before the clock moves on. Returns when the next retry is due.
     pub(crate) async fn stuck(&self, clock: &Clock) -> Option<Moment> {
         let waits = |doing: &Doing| match doing {

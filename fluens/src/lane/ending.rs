@@ -68,7 +68,8 @@ impl<M: Module> Worker<M> {
         error: &str,
     ) -> Undone {
         let letter = self.letter(&item, failure, code, error);
-        let told = NewFault { code, details: None, error: Some((error, failure.error_type())) };
+        let told =
+            NewFault { code, details: None, error: Some((error, failure.error_type())), given_up: true };
         let mut buried = self.bury(&letter, self.fault_row(&item, told)).await;
         if let Err(Unburied::Fault(error)) = &buried {
             let consumer = &self.inbox.consumer.name;
@@ -77,7 +78,10 @@ impl<M: Module> Worker<M> {
         }
         match buried {
             Ok(true) => {
-                self.inbox.consumer.saw(Kind::DeadLettered, &item.row, item.counted(), Some(code));
+                let (consumer, (message, key)) = (&self.inbox.consumer.name, item.identity());
+                let (letter_id, attempt) = (letter.id, item.failed);
+                tracing::error!(%consumer, letter = %letter_id, %message, key, attempt, code, error, "given up: a dead letter");
+                self.inbox.consumer.saw(Kind::DeadLettered, &item.row, item.counted(), Some(error));
                 match letter.holds_back {
                     HoldsBack::Nothing => self.inbox.committed(std::iter::once(&item)),
                     HoldsBack::Key => self.inbox.parked(&item),

@@ -158,12 +158,12 @@ impl<M: Module> Worker<M> {
         consumer.saw(Kind::Failed, &item.row, item.counted(), Some(&error));
         match verdict {
             Verdict::InMemory(after) => {
-                tracing::warn!(consumer = %name, %id, key, attempt, ?after, %error, "failed; runs again");
+                tracing::warn!(consumer = %name, message = %id, key, attempt, ?after, %error, "failed; runs again");
                 self.inbox.postpone(item, after);
                 Undone::BackInLine
             }
             Verdict::Stored(after) => {
-                tracing::error!(consumer = %name, %id, key, attempt, ?after, %error, "failed; stored for later");
+                tracing::warn!(consumer = %name, message = %id, key, attempt, ?after, %error, "failed; stored for later");
                 let (attempts, history) = (item.attempts(), item.history.written());
                 let held = Held { row: item.acked(), attempts, after, error, history };
                 match self.store(&held).await {
@@ -178,13 +178,11 @@ impl<M: Module> Worker<M> {
                 Undone::Lost
             }
             Verdict::Fault { code, details } => {
-                tracing::info!(consumer = %name, %id, key, attempt, %code, %error, "answered with a fault");
-                self.answer(item, NewFault { code: &code, details, error: None }).await
+                tracing::info!(consumer = %name, message = %id, key, attempt, %code, %error, "answered with a fault");
+                let said = Some((error.as_str(), failure.error_type()));
+                self.answer(item, NewFault { code: &code, details, error: said, given_up: false }).await
             }
-            Verdict::Dead(code) => {
-                tracing::error!(consumer = %name, %id, key, attempt, code, %error, "given up: a dead letter");
-                self.give_up(item, failure, code, &error).await
-            }
+            Verdict::Dead(code) => self.give_up(item, failure, code, &error).await,
         }
     }
 

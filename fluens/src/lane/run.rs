@@ -72,13 +72,14 @@ impl<M: Module> Worker<M> {
                 }
             }
             Some(Err(panic)) => {
-                let failure = Failure::from(format!("the consumer panicked: {}", panic_text(&*panic)));
+                let text = format!("the consumer panicked: {}", panic_text(&*panic));
+                let failure = Failure::named("panic", text);
                 Ended::Failed { failure, touched: group.lock().await.is_broken() }
             }
             None => {
                 let timeout = consumer.options.timeout.unwrap_or_default();
-                let failure =
-                    Failure::from(format!("the consumer ran longer than its timeout of {timeout:?}"));
+                let text = format!("the consumer ran longer than its timeout of {timeout:?}");
+                let failure = Failure::named("timeout", text);
                 Ended::Failed { failure, touched: group.lock().await.is_broken() }
             }
         }

@@ -9,6 +9,7 @@ use super::{Group, InHand, Worker, run::Ran, worker::Undone};
 use crate::{
     Error, Failure, Result,
     consumer::Delivery,
+    failure::permanent,
     message::Origin,
     module::Module,
     publish::tell_unheard,
@@ -106,7 +107,8 @@ impl<M: Module> Worker<M> {
                 outgoing.rows.push(staged.into_row(origin)?);
             }
             for fault in ran.faults.drain(..).filter(|_| !self.inbox.consumer.is_fault) {
-                let fault = NewFault { code: &fault.code, details: fault.details, error: None };
+                let fault =
+                    NewFault { code: &fault.code, details: fault.details, error: None, given_up: false };
                 outgoing.faults.push(fault.into_row(cause, M::NAME));
             }
         }
@@ -118,7 +120,9 @@ impl<M: Module> Worker<M> {
     /// COMMIT may have happened.
     async fn not_committed(&self, batch: Vec<Ran>, error: Error) -> Undone {
         self.inbox.shrink_group();
-        let failure = Failure::from(error);
+        // What it wants to publish will be no other next time.
+        let never = matches!(error, Error::TooLarge { .. } | Error::Encode { .. });
+        let failure = if never { permanent(error) } else { Failure::from(error) };
         let mut items: Vec<InHand> = batch.into_iter().flat_map(|ran| ran.items).collect();
         if blame(&failure, false) == Blame::Nobody {
             let (consumer, error) = (&self.inbox.consumer.name, failure.chain());

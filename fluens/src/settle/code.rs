@@ -10,7 +10,3 @@ pub(crate) const ENVELOPE: &str = "system.envelope-corruption";
 pub(crate) const PAYLOAD: &str = "system.payload-corruption";
 /// The payload is of a type that the consumer's message is not.
 pub(crate) const CONTENT_TYPE: &str = "system.unknown-content-type";
-
-pub(crate) fn is_system(code: &str) -> bool {
-    code.starts_with("system.")
-}

@@ -50,6 +50,9 @@ pub struct Fault<M> {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Told {
     code: String,
+    /// The message is a dead letter now. Not by the code: a consumer may say any.
+    #[serde(default)]
+    given_up: bool,
     #[serde(default, skip_serializing_if = "Value::is_null")]
     details: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,12 +75,17 @@ impl<M: Message> Fault<M> {
 
     /// Whether the message was given up, and is now a dead letter; otherwise a consumer said no.
     pub fn is_system(&self) -> bool {
-        code::is_system(&self.told.code)
+        self.told.given_up
     }
 
-    /// What the consumer told beside the code.
+    /// What the consumer told beside the code. One that is said by an error type has none, but a text:
+    /// [`error`](Fault::error).
     pub fn details<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        T::deserialize(&self.told.details)
+        let details = T::deserialize(&self.told.details);
+        if details.is_err() && self.told.details.is_null() {
+            return Err(serde::de::Error::custom(format!("the fault `{}` has no details", self.told.code)));
+        }
+        details
     }
 
     /// The message. `None`: its bytes cannot be read; then [`payload`](Fault::payload) has them.
@@ -105,7 +113,7 @@ impl<M: Message> Fault<M> {
         self.told.attempts
     }
 
-    /// The last error, of a message that was given up.
+    /// The last error of a message that was given up, or what the consumer said beside its code.
     pub fn error(&self) -> Option<&str> {
         self.told.error.as_deref()
     }
@@ -144,12 +152,18 @@ pub(crate) fn is_fault(name: &str) -> bool {
     name.contains(":fault@")
 }
 
+/// The code of a stored fault.
+pub(crate) fn fault_code(payload: &[u8]) -> Option<String> {
+    serde_json::from_slice::<Told>(payload).ok().map(|told| told.code)
+}
+
 /// A fault on its way.
 pub(crate) struct NewFault<'a> {
     pub(crate) code: &'a str,
     pub(crate) details: Option<Value>,
-    /// The last error and its type, of one that was given up.
+    /// The last error and its type.
     pub(crate) error: Option<(&'a str, &'a str)>,
+    pub(crate) given_up: bool,
 }
 
 impl NewFault<'_> {
@@ -158,6 +172,7 @@ impl NewFault<'_> {
         let Envelope { id, correlation, key, version, .. } = about.envelope.clone();
         let told = Told {
             code: self.code.to_owned(),
+            given_up: self.given_up,
             details: self.details.unwrap_or_default(),
             error_type: self.error.map(|(_, error_type)| error_type.to_owned()),
             error: self.error.map(|(error, _)| error.to_owned()),

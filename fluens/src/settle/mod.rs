@@ -12,7 +12,7 @@ pub use attempt::Attempt;
 pub(crate) use attempt::{History, cut, fingerprint};
 pub(crate) use blame::{Blame, blame};
 pub use fault::Fault;
-pub(crate) use fault::{NewFault, fault_name, is_fault};
+pub(crate) use fault::{NewFault, fault_code, fault_name, is_fault};
 pub use letters::{Cursor, DeadLetter, DeadLetters, Expired, ExpiredMessage, Filter, Page};
 pub use retry::Retry;
 pub(crate) use retry::{Policy, Verdict};

@@ -4,7 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fluens_diesel::{Appended, Id, NewMessage};
 
-use crate::{consumer::Delivery, settle::is_fault};
+use crate::{
+    consumer::Delivery,
+    settle::{fault_code, is_fault},
+};
 
 /// One thing that happened, and to which message.
 #[derive(Debug, Clone)]
@@ -98,7 +101,7 @@ pub(crate) fn events_of(rows: &[NewMessage]) -> Vec<Event> {
             id: row.id,
             consumer: None,
             attempt: 0,
-            text: None,
+            text: is_fault(name).then(|| fault_code(&row.payload)).flatten(),
             version: u32::try_from(row.version).unwrap_or(0),
             payload: row.payload.clone(),
         }

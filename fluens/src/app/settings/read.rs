@@ -132,18 +132,31 @@ impl Reader {
         let texts: Option<Vec<String>> = match value.kind {
             ValueKind::Array(values) => values.into_iter().map(|value| value.into_string().ok()).collect(),
             ValueKind::String(text) => {
-                Some(text.split(',').map(|one| one.trim().to_owned()).filter(|one| !one.is_empty()).collect())
+                let bare = |one: &str| {
+                    one.trim_matches(|c: char| c.is_whitespace() || "[]\"'".contains(c)).to_owned()
+                };
+                Some(text.split(',').map(bare).filter(|one| !one.is_empty()).collect())
             }
             _ => None,
         };
-        let durations = texts.and_then(|texts| {
-            texts.iter().map(|text| humantime::parse_duration(text).ok()).collect::<Option<Vec<_>>>()
-        });
-        if durations.is_none() {
-            let what = format!("setting `{path}`{origin} is not a list of durations");
-            self.problem(what, "write `[\"1s\", \"30s\", \"5m\"]`, or `[]` for none");
+        let help = if origin.contains("environment") {
+            "write `1s,30s,5m`, or nothing for none"
+        } else {
+            "write `[\"1s\", \"30s\", \"5m\"]`, or `[]` for none"
+        };
+        let Some(texts) = texts else {
+            self.problem(format!("setting `{path}`{origin} is not a list of durations"), help);
+            return None;
+        };
+        let mut durations = Vec::new();
+        for text in texts {
+            let Ok(duration) = humantime::parse_duration(&text) else {
+                self.problem(format!("setting `{path}`{origin}: `{text}` is not a duration"), help);
+                return None;
+            };
+            durations.push(duration);
         }
-        durations
+        Some(durations)
     }
 
     fn modules(&mut self, value: Value) {
