@@ -96,6 +96,105 @@ async fn one_that_uses_a_handle_does_not_get_its_predecessors_blamed() {
     assert_eq!(quiet.dead_letters().count(Filter::new()).await.unwrap(), 0);
 }
 
+/// The lane wants to commit those before it, it wants a transaction of its own, and somebody else has the writer: nobody
+/// waits for ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_waits_for_a_handle_is_not_waited_for_in_a_circle() {
+    fluens::module! { Circle { db: db::Db, publishes: [Round], consumes: [Round] } }
+    #[message(name = "circle.round")]
+    struct Round {
+        n: i64,
+    }
+    type Mine = std::sync::Arc<std::sync::OnceLock<Handle<Circle>>>;
+    #[consumer(module = Circle, lanes = 1)]
+    async fn round(round: Round, probe: State<Probe>, mine: State<Mine>) -> Result {
+        probe.saw(round.n.to_string());
+        if round.n == 3 {
+            probe.pass_gate().await;
+            let write = mine.get().unwrap().transaction(async |tx| -> Result {
+                write_effect(tx.conn(), 3, "").await?;
+                Ok(())
+            });
+            write.await?;
+        }
+        Ok(())
+    }
+    let (url, probe, mine) = (database!(), Probe::default(), Mine::default());
+    let app = fluens::app!(Circle, .., |app| app.database(url).state(probe.clone()).state(mine.clone()));
+    let app = testing::start(app).await.unwrap();
+    let circle = Circle::of(&app);
+    create_effects(&circle).await;
+    assert!(mine.set(circle.clone()).is_ok());
+    circle.publish_all(&(1..=4).map(|n| Round { n }).collect::<Vec<_>>()).await.unwrap();
+    probe.wait_for_event("3").await;
+    let writer = circle.connection().await.unwrap();
+    probe.open_gate(1);
+    // Longer than a lane lets those before it wait.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    drop(writer);
+    in_time("all of them", app.settled()).await;
+    assert_eq!((probe.count("4"), effects(&circle).await), (1, vec![3]));
+}
+
+/// What is published for later is looked after, but not instead of what is ready.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_messages_for_later_does_not_starve_those_for_now() {
+    fluens::module! { Stream { db: db::Db, publishes: [Drip], consumes: [Drip] } }
+    #[message(name = "stream.drip")]
+    struct Drip {
+        n: i64,
+    }
+    #[consumer(module = Stream, lanes = 4)]
+    async fn drip(drip: Drip, probe: State<Probe>) -> Result {
+        probe.saw(drip.n.to_string());
+        Ok(())
+    }
+    let (url, probe) = (database!(), Probe::default());
+    let app = fluens::app!(Stream, .., |app| app.database(url).state(probe.clone())).start().await.unwrap();
+    let stream = Stream::of(&app);
+    let later = async || loop {
+        stream.publish(message(&Drip { n: 0 }).after(Duration::from_secs(3600))).await.unwrap();
+    };
+    let now = async {
+        for n in 1..=20 {
+            stream.publish(&Drip { n }).await.unwrap();
+            probe.wait_for_event(&n.to_string()).await;
+        }
+    };
+    tokio::select! {
+        () = now => {}
+        _ = futures_util::future::join3(later(), later(), later()) => {}
+    }
+}
+
+/// A savepoint that was cancelled would let the COMMIT of the group commit nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_savepoint_fails_its_consumer_and_nobody_else() {
+    fluens::module! { Cut { db: db::Db, publishes: [Snip], consumes: [Snip] } }
+    #[message(name = "cut.snip")]
+    struct Snip {
+        n: i64,
+    }
+    #[consumer(lanes = 1, retry(never))]
+    async fn snip(snip: Snip, ctx: &mut Context<Cut>) -> Result {
+        write_effect(ctx.conn().await?, snip.n, "").await?;
+        if snip.n == 2 {
+            let never = ctx.savepoint(async |_| -> Result { std::future::pending().await });
+            let _ = tokio::time::timeout(Duration::from_millis(1), never).await;
+        }
+        Ok(())
+    }
+    let url = database!();
+    let app = testing::start(fluens::app!(Cut, .., |app| app.database(url))).await.unwrap();
+    let cut = Cut::of(&app);
+    create_effects(&cut).await;
+    cut.publish_all(&(1..=3).map(|n| Snip { n }).collect::<Vec<_>>()).await.unwrap();
+    in_time("all of them", app.settled()).await;
+    assert_eq!(effects(&cut).await, [1, 3]);
+    let letter = cut.dead_letters().find(Filter::new()).await.unwrap().items.remove(0);
+    assert!(letter.error.contains("left a transaction or savepoint open"), "{}", letter.error);
+}
+
 /// Two of one key fail in one batch: the second does not run, nor end, before the first.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_that_fail_in_a_batch_the_later_of_a_key_waits_for_the_earlier() {

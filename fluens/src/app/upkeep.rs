@@ -15,6 +15,8 @@ const BATCH: i64 = 500;
 /// How long another node's turn takes, about.
 const TURN: Duration = Duration::from_millis(50);
 
+const MOST_TURNS: u32 = 200;
+
 /// The upkeep of one database.
 pub(super) struct Upkeep<S: Store> {
     pub(super) db: Arc<Database<S>>,
@@ -32,7 +34,11 @@ impl<S: Store> Upkeep<S> {
                 () = self.db.sweep.notified() => {}
                 () = self.clock.reached(next) => {}
             }
-            match sweep(&self.db).await {
+            let swept = tokio::select! {
+                _ = self.stop.changed() => continue,
+                swept = sweep(&self.db) => swept,
+            };
+            match swept {
                 Ok(Swept { processed: 0, expired: 0, dead_letters: 0, deduplication: 0, .. }) => {}
                 Ok(swept) => tracing::info!(?swept, "deleted what had ended"),
                 Err(error) => tracing::warn!(%error, "upkeep failed; trying again later"),
@@ -43,12 +49,16 @@ impl<S: Store> Upkeep<S> {
 
 /// Until nothing is left. Others that are at it take turns with us.
 pub(super) async fn sweep<S: Store>(db: &Database<S>) -> Result<Swept, Error> {
-    let mut total = Swept::default();
+    let (mut total, mut turns) = (Swept::default(), 0);
     loop {
         let mut conn = db.writer().await?;
         let swept = S::sweep(&mut conn, &db.tables, &db.retention, BATCH).await?;
         drop(conn);
         let Some(swept) = swept else {
+            turns += 1;
+            if turns > MOST_TURNS {
+                return Ok(total); // they will have swept it all
+            }
             tokio::time::sleep(TURN).await;
             continue;
         };

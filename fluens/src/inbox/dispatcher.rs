@@ -90,8 +90,11 @@ impl<M: Module> Dispatcher<M> {
         let mut done = Ok(false);
         if signal.take_due() {
             done = self.fetch_waiting().await;
-        } else if self.is_hungry() && signal.take_ready() {
-            done = self.fetch_ready().await;
+        }
+        // Not instead of the other: where much is published for later, that would go on for ever.
+        if done.is_ok() && self.is_hungry() && signal.take_ready() {
+            let waiting = done.unwrap_or_default();
+            done = self.fetch_ready().await.map(|ready| ready || waiting);
         }
         done.unwrap_or_else(|error| {
             tracing::warn!(consumer = %self.inbox.consumer.name, %error, "fetching failed; trying again soon");
@@ -114,7 +117,9 @@ impl<M: Module> Dispatcher<M> {
     }
 
     async fn fetch_ready(&mut self) -> Result<bool, Error> {
-        let fetch = self.next_fetch();
+        self.fetches = self.fetches.wrapping_add(1);
+        let fair = self.some_overdue || self.fetches.is_multiple_of(FAIR_FETCH);
+        let fetch = self.next_fetch(fair);
         let (db, limits) = (self.inbox.consumer.db.clone(), self.inbox.consumer.limits);
         let (sent_at, rows) = {
             let mut conn = db.reader().await?;
@@ -137,18 +142,20 @@ impl<M: Module> Dispatcher<M> {
     async fn fetch_waiting(&mut self) -> Result<bool, Error> {
         let (db, consumer) = (self.inbox.consumer.db.clone(), self.inbox.consumer.id);
         let promoted = M::Db::promote(&mut *db.writer().await?, &db.tables, consumer).await?;
-        let fetch = self.next_fetch();
+        let fetch = self.next_fetch(false);
         let (sent_at, rows, looks) = {
             let mut conn = db.reader().await?;
             let sent_at = self.inbox.clock().now();
             let rows = M::Db::fetch_held(&mut conn, &db.tables, &fetch).await;
             (sent_at, rows, M::Db::look(&mut conn, &db.tables, &[consumer]).await)
         };
-        let rows = self.merged(rows?, sent_at).await?;
+        let rows = rows?;
+        let full = rows.len() >= self.inbox.consumer.limits.batch;
+        let rows = self.merged(rows, sent_at).await?;
         for look in looks? {
             self.inbox.signal.heed(&look);
         }
-        if promoted > 0 {
+        if promoted > 0 || full {
             // A bounded number moved: there may be more.
             self.inbox.signal.look_at_everything();
         }
@@ -156,13 +163,11 @@ impl<M: Module> Dispatcher<M> {
         Ok(promoted + rows > 0)
     }
 
-    fn next_fetch(&mut self) -> Fetch {
+    fn next_fetch(&mut self, fair: bool) -> Fetch {
         let limits = self.inbox.consumer.limits;
         let batch = i64::try_from(limits.batch).unwrap_or(i64::MAX);
         let slots = i16::try_from(SLOTS).unwrap_or(i16::MAX);
         self.first_slot = (self.first_slot + 7) % slots;
-        let fair = self.some_overdue || self.fetches.is_multiple_of(FAIR_FETCH);
-        self.fetches = self.fetches.wrapping_add(1);
         let mut plan = self.inbox.plan();
         if fair {
             plan.age(self.inbox.clock().now());

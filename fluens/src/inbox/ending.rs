@@ -37,8 +37,10 @@ impl<M: Module> Inbox<M> {
     pub(crate) async fn expire(&self, rows: &[Due]) -> Result<usize, Error> {
         let db = &self.consumer.db;
         let marked = M::Db::expire(&mut *db.writer().await?, &db.tables, &acks(rows)).await?;
-        tracing::warn!(consumer = %self.consumer.name, messages = marked, "expired before they could run");
-        self.ended(Kind::Expired, rows);
+        if marked > 0 {
+            tracing::warn!(consumer = %self.consumer.name, messages = marked, "expired before they could run");
+            self.ended(Kind::Expired, rows);
+        }
         Ok(marked)
     }
 

@@ -119,17 +119,37 @@ impl<M: Module> Inbox<M> {
         self.signal.ring();
     }
 
+    /// The same for all keys but those of what the lane still runs.
+    pub(crate) fn release_others(&self, lane: Lane, running: &[InHand]) {
+        self.plan().release_others(lane, running);
+        self.signal.ring();
+    }
+
     pub(crate) fn put_back(&self, item: InHand) {
-        self.plan().put_back(item);
+        let mut plan = self.plan();
+        plan.put_back(item);
+        self.fetch_what_is_missing(plan);
+    }
+
+    fn fetch_what_is_missing(&self, mut plan: MutexGuard<'_, Plan<InHand>>) {
+        let must_fetch = plan.take_must_fetch();
+        drop(plan);
+        if must_fetch {
+            self.signal.look_at_everything();
+        }
     }
 
     /// It runs again after this time. Strictly in order, its key waits for it.
     pub(crate) fn postpone(&self, item: InHand, after: Duration) {
         let time = self.clock().now() + after;
+        let mut plan = self.plan();
         match self.consumer.options.order {
-            Order::Strict => self.plan().postpone(item, time),
-            Order::Relaxed => self.plan().put_aside(item, time),
+            Order::Strict => plan.postpone(item, time),
+            Order::Relaxed => plan.put_aside(item, time),
         }
+        self.fetch_what_is_missing(plan);
+        // The dispatcher sleeps until the next of them is due.
+        self.signal.ring();
     }
 
     /// Settled and committed. Those that were held set free what waited behind them.
@@ -169,7 +189,7 @@ impl<M: Module> Inbox<M> {
         plan.settled(item.row.seq);
         plan.forget_line(item.line());
         drop(plan);
-        self.signal.wake();
+        self.signal.look_at_everything();
     }
 
     /// Memory no longer says what is true: all of it is fetched again.
@@ -186,7 +206,7 @@ impl<M: Module> Inbox<M> {
     /// A lane ended in a panic outside its consumer: what it had in its hands is fetched again.
     pub(super) fn lane_died(&self, lane: Lane) {
         self.plan().lane_died(lane);
-        self.lost([]);
+        self.signal.look_at_everything();
     }
 
     pub(crate) fn group_size(&self) -> usize {

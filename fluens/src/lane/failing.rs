@@ -62,7 +62,7 @@ impl<M: Module> Worker<M> {
                 let verdict = self.judge(&item, &failure);
                 // Those before it come first: in its key, and to the connection that they hold.
                 let needs_connection = !matches!(verdict, Verdict::InMemory(_));
-                if needs_connection && let Err(undone) = self.commit_while_running(group, ran).await {
+                if needs_connection && let Err(undone) = self.commit_keeping_keys(group, ran).await {
                     return self.give_back([item], undone);
                 }
                 self.carry_out(item, verdict, &failure).await;
@@ -94,7 +94,7 @@ impl<M: Module> Worker<M> {
             }
         } else {
             done.items = kept;
-            if let Err(undone) = self.commit_while_running(group, &mut vec![done]).await {
+            if let Err(undone) = self.commit_keeping_keys(group, &mut vec![done]).await {
                 return self.give_back(refused.into_iter().map(|one| one.item).chain(behind), undone);
             }
         }

@@ -1,7 +1,7 @@
 //! The transaction of a lane. Whoever holds the lock around it owns the connection: a consumer from its first `conn()`
 //! until it returns, else the lane.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use diesel_async::{AsyncConnection, TransactionManager};
 use fluens_diesel::Connect;
@@ -58,6 +58,29 @@ impl<M: Module> Group<M> {
                 Ok(none.insert(conn))
             }
         }
+    }
+
+    /// The connection, for a commit beside a consumer that is not polled meanwhile: nothing waits for long, for the
+    /// consumer may be who has what is waited for. `false`: not now.
+    pub(crate) async fn open_beside(&mut self, patience: Duration) -> bool {
+        let opened = async {
+            let conn = self.open().await?;
+            Ok::<_, Error>(M::Db::give_up_locks_quickly(conn).await?)
+        };
+        let opened = matches!(tokio::time::timeout(patience, opened).await, Ok(Ok(())));
+        if !opened && !self.predecessors {
+            // Nothing is in it yet: the connection is for others.
+            self.roll_back().await;
+        }
+        opened
+    }
+
+    /// What is open is the one transaction that the lane began: nothing inside of it was left open, and it was not ended.
+    pub(crate) fn is_whole(&mut self) -> bool {
+        self.open.as_mut().is_none_or(|conn| {
+            let depth = Manager::<M>::transaction_manager_status_mut(&mut **conn).transaction_depth();
+            depth.is_ok_and(|depth| depth.is_some_and(|depth| depth.get() == 1))
+        })
     }
 
     pub(crate) fn is_broken(&self) -> bool {

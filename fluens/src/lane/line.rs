@@ -61,6 +61,15 @@ impl<T> Line<T> {
     }
 }
 
+/// A delivery that a lane has taken and not settled.
+pub(super) struct Running {
+    pub(super) lane: Lane,
+    pub(super) bytes: usize,
+    pub(super) line: LineId,
+    /// Its line was forgotten meanwhile: put back alone it would pass those before it.
+    pub(super) stale: bool,
+}
+
 /// A delivery that was forgotten, and is to be fetched again.
 pub(super) struct Remembered<M> {
     pub(super) memo: M,

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::line::{Lane, Line, LineId, Place, Planned, Remembered};
+use super::line::{Lane, Line, LineId, Place, Planned, Remembered, Running};
 use crate::clock::Moment;
 
 /// More than this is not remembered: memory is bounded.
@@ -20,8 +20,10 @@ pub(crate) struct Plan<T: Planned> {
     pausing: BTreeSet<(Moment, LineId)>,
     /// Failed ones whose line goes on without them, by the time of their next attempt.
     aside: BTreeMap<(Moment, i64), T>,
-    /// Taken by lanes and not settled, with their size.
-    running: HashMap<i64, (Lane, usize)>,
+    /// Taken by lanes and not settled.
+    running: HashMap<i64, Running>,
+    /// Some that were put back are not in hand any more.
+    must_fetch: bool,
     /// What failed in memory is not to be counted anew because memory was given up.
     remembered: HashMap<i64, Remembered<T::Memo>>,
     owned: HashMap<Lane, HashSet<LineId>>,
@@ -44,6 +46,7 @@ impl<T: Planned> Default for Plan<T> {
             pausing: BTreeSet::new(),
             aside: BTreeMap::new(),
             running: HashMap::new(),
+            must_fetch: false,
             remembered: HashMap::new(),
             owned: HashMap::new(),
             ghosts: Vec::new(),
@@ -135,35 +138,64 @@ impl<T: Planned> Plan<T> {
         let (_, item) = chosen.waiting.pop_first()?;
         self.owned.entry(lane).or_default().insert(id);
         self.waiting -= 1;
-        self.running.insert(item.seq(), (lane, item.bytes()));
+        self.running.insert(item.seq(), Running { lane, bytes: item.bytes(), line: id, stale: false });
         Some(item)
     }
 
     /// It is done for good: acknowledged, stored for later, or somebody else's.
     pub(crate) fn settled(&mut self, seq: i64) {
-        if let Some((_, bytes)) = self.running.remove(&seq) {
-            self.bytes -= bytes;
+        if let Some(running) = self.running.remove(&seq) {
+            self.bytes -= running.bytes;
             if self.fetching {
                 self.ghosts.push(seq);
             }
         }
     }
 
-    /// A lane is gone with all it had in its hands.
+    /// A lane is gone with all it had in its hands: all is fetched again, before another takes what stood behind.
     pub(crate) fn lane_died(&mut self, lane: Lane) {
-        let seqs: Vec<i64> =
-            self.running.iter().filter(|(_, (of, _))| *of == lane).map(|(seq, _)| *seq).collect();
+        let of_lane = self.running.iter().filter(|(_, running)| running.lane == lane);
+        let seqs: Vec<i64> = of_lane.map(|(seq, _)| *seq).collect();
         for seq in seqs {
             self.settled(seq);
         }
+        self.forget_all();
         self.release(lane);
     }
 
     /// It ran in vain: back to where it was.
     pub(crate) fn put_back(&mut self, item: T) {
-        if self.running.remove(&item.seq()).is_some() {
+        if self.may_return(&item, None, false) {
             self.insert(item);
         }
+    }
+
+    /// Whether it may stand in its line again. Not if that was forgotten while it ran: then it is fetched again with
+    /// those before it.
+    fn may_return(&mut self, item: &T, not_before: Option<Moment>, aside: bool) -> bool {
+        let Some(running) = self.running.remove(&item.seq()) else { return false };
+        if running.stale {
+            self.bytes -= running.bytes;
+            self.remember(item, not_before, aside);
+            self.forget_line(running.line);
+            self.must_fetch = true;
+        }
+        !running.stale
+    }
+
+    /// Some that were put back must be fetched again.
+    pub(crate) fn take_must_fetch(&mut self) -> bool {
+        std::mem::take(&mut self.must_fetch)
+    }
+
+    /// All lines of this lane but those of these deliveries, which it still runs, are free again.
+    pub(crate) fn release_others(&mut self, lane: Lane, running: &[T]) {
+        let kept: HashSet<LineId> = running.iter().map(Planned::line).collect();
+        let owned = self.owned.remove(&lane).unwrap_or_default();
+        let (kept, freed): (HashSet<_>, HashSet<_>) = owned.into_iter().partition(|id| kept.contains(id));
+        self.owned.insert(lane, freed);
+        self.release(lane);
+        self.owned.insert(lane, kept);
     }
 
     /// The lines of this lane are free again: everything it ran is committed or back in line.
@@ -178,7 +210,7 @@ impl<T: Planned> Plan<T> {
 
     /// It failed and may run again at `time`; its line goes on without it.
     pub(crate) fn put_aside(&mut self, item: T, time: Moment) {
-        if self.running.remove(&item.seq()).is_some() {
+        if self.may_return(&item, Some(time), true) {
             self.waiting += 1;
             self.aside.insert((time, item.seq()), item);
         }
@@ -187,8 +219,10 @@ impl<T: Planned> Plan<T> {
     /// It failed and may run again at `time`; its line waits.
     pub(crate) fn postpone(&mut self, item: T, time: Moment) {
         let id = item.line();
-        self.put_back(item);
-        self.pause(id, time);
+        if self.may_return(&item, Some(time), false) {
+            self.insert(item);
+            self.pause(id, time);
+        }
     }
 
     /// Lets those go on whose time has come. Returns when the next one's comes.
@@ -261,7 +295,12 @@ impl<T: Planned> Plan<T> {
             not_before = line.not_before.take();
         }
         for item in forgotten.values() {
-            self.forget(item, not_before.take(), false);
+            // The pause is that of the one that failed.
+            let pause = if item.memo().is_some() { not_before.take() } else { None };
+            self.forget(item, pause, false);
+        }
+        for running in self.running.values_mut().filter(|running| running.line == id) {
+            running.stale = true;
         }
         let aside = self.aside.extract_if(.., |_, item| item.line() == id).collect::<Vec<_>>();
         for ((time, _), item) in &aside {

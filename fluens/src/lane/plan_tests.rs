@@ -167,12 +167,43 @@ fn what_failed_in_memory_is_remembered_when_all_is_forgotten() {
 }
 
 #[test]
+fn one_put_back_into_a_forgotten_line_does_not_pass_those_before_it() {
+    let mut plan = plan_of([item(1, Some(7), 1), item(2, Some(7), 1)]);
+    let (first, second) = (plan.take(0).unwrap(), plan.take(0).unwrap());
+    plan.put_back(first);
+    plan.forget_all();
+    plan.postpone(Item { failed: 1, ..second }, Moment::at(5));
+    plan.release(0);
+    assert!(plan.take_must_fetch() && plan.is_empty() && plan.bytes() == 0);
+    plan.begin_fetch();
+    plan.end_fetch(vec![item(1, Some(7), 1), item(2, Some(7), 1)]);
+    let order: Vec<(i64, u32)> =
+        std::iter::from_fn(|| plan.take(0)).map(|item| (item.seq, item.failed)).collect();
+    assert_eq!(order, [(1, 0), (2, 1)]);
+}
+
+#[test]
+fn a_lane_that_still_runs_one_frees_the_keys_of_the_others() {
+    let mut plan =
+        plan_of([item(1, Some(7), 1), item(2, Some(8), 1), item(3, Some(7), 1), item(4, Some(8), 1)]);
+    let (done, slow) = (plan.take(0).unwrap(), plan.take(0).unwrap());
+    assert!(plan.take(1).is_none());
+    plan.settled(done.seq);
+    plan.release_others(0, std::slice::from_ref(&slow));
+    assert_eq!(plan.take(1).unwrap().seq, 3);
+    assert!(plan.take(1).is_none(), "the slow one keeps its own");
+    plan.settled(slow.seq);
+    plan.release(0);
+    assert_eq!(plan.take(1).unwrap().seq, 4);
+}
+
+#[test]
 fn what_a_dead_lane_had_in_its_hands_can_be_fetched_again() {
     let mut plan = plan_of([item(1, Some(7), 1), item(2, Some(7), 1)]);
     plan.take(0).unwrap();
     plan.lane_died(0);
-    assert_eq!(plan.begin_fetch(), [2]);
-    plan.end_fetch(vec![item(1, Some(7), 1)]);
+    assert!(plan.begin_fetch().is_empty(), "nor is what stood behind it in hand");
+    plan.end_fetch(vec![item(1, Some(7), 1), item(2, Some(7), 1)]);
     assert_eq!(plan.take(1).unwrap().seq, 1);
 }
 

@@ -7,6 +7,7 @@ use tokio::sync::Mutex;
 
 use super::{
     Group, InHand, Worker,
+    settling::Beside,
     worker::{PATIENCE, Undone},
 };
 use crate::{
@@ -15,6 +16,10 @@ use crate::{
     message::Staged,
     module::Module,
 };
+
+/// What a consumer may not leave behind.
+const NOT_WHOLE: &str = "it left a transaction or savepoint open inside of its own, or ended its own: was one cancelled, by a \
+     timeout or a select, before it was done?";
 
 /// What ran well, in the open transaction: one delivery or a batch.
 pub(super) struct Ran {
@@ -53,7 +58,7 @@ impl<M: Module> Worker<M> {
         };
         let context = Context::new(group.clone(), deliveries.clone());
         let call = AssertUnwindSafe(self.call(context)).catch_unwind();
-        let ended = match self.watched(call, &deliveries.waited, group, ran).await {
+        let ended = match self.watched(call, &deliveries.waited, group, ran, items).await {
             Ok(ended) => ended,
             Err(undone) => return Ended::InVain(undone),
         };
@@ -63,6 +68,9 @@ impl<M: Module> Worker<M> {
                 let mut open = group.lock().await;
                 self.inbox.note_held(held, PATIENCE);
                 match result {
+                    Ok(()) if !open.is_whole() => {
+                        Ended::Failed { failure: Failure::named("transaction", NOT_WHOLE), touched: true }
+                    }
                     Ok(()) => {
                         open.has_run();
                         let refused = deliveries.take_refused();
@@ -101,6 +109,7 @@ impl<M: Module> Worker<M> {
         waited: &Waited,
         group: &Arc<Mutex<Group<M>>>,
         ran: &mut Vec<Ran>,
+        items: &[InHand],
     ) -> Result<Option<T>, Undone> {
         let mut call = pin!(call);
         // Most consumers of a group are done at once and need no timers.
@@ -126,15 +135,14 @@ impl<M: Module> Worker<M> {
                     deadline.as_mut().reset(later);
                 }
                 () = &mut patience, if impatient => {
-                    impatient = false;
-                    // Locked: the consumer has the connection, and with it the transaction.
-                    if let Ok(open) = group.try_lock() {
-                        drop(open);
-                        let paused = tokio::time::Instant::now();
-                        committed = self.commit_while_running(group, ran).await;
-                        // It did not run meanwhile.
-                        started += paused.elapsed();
+                    let paused = tokio::time::Instant::now();
+                    match self.commit_beside(group, ran, items).await {
+                        Beside::Committed | Beside::HasConnection => impatient = false,
+                        Beside::NotNow => patience.as_mut().reset(tokio::time::Instant::now() + PATIENCE),
+                        Beside::Undone(undone) => (impatient, committed) = (false, Err(undone)),
                     }
+                    // It did not run meanwhile.
+                    started += paused.elapsed();
                 }
             }
         }

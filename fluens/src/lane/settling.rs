@@ -5,7 +5,11 @@ use std::sync::Arc;
 use fluens_diesel::{Acked, Appended, NewMessage, Settle as _, append_async};
 use tokio::sync::Mutex;
 
-use super::{Group, InHand, Worker, run::Ran, worker::Undone};
+use super::{
+    Group, InHand, Worker,
+    run::Ran,
+    worker::{PATIENCE, Undone},
+};
 use crate::{
     Error, Failure, Result,
     consumer::Delivery,
@@ -17,6 +21,16 @@ use crate::{
     testing::{Kind, events_of},
 };
 
+/// What came of a commit beside a consumer that runs.
+pub(super) enum Beside {
+    Committed,
+    /// The consumer has the connection, and with it the transaction.
+    HasConnection,
+    /// Somebody has the connection.
+    NotNow,
+    Undone(Undone),
+}
+
 /// What a group publishes.
 #[derive(Default)]
 struct Outgoing {
@@ -27,11 +41,20 @@ struct Outgoing {
 }
 
 impl<M: Module> Worker<M> {
-    /// Commits the group. Its keys stay with the lane: the delivery that runs meanwhile may be of one of them.
-    pub(super) async fn commit_while_running(
+    /// Commits the group. Its keys stay with the lane: a delivery that it has taken may be of one of them.
+    pub(super) async fn commit_keeping_keys(
         &self,
         group: &Arc<Mutex<Group<M>>>,
         ran: &mut Vec<Ran>,
+    ) -> Result<(), Undone> {
+        self.commit_group(group, ran, false).await
+    }
+
+    async fn commit_group(
+        &self,
+        group: &Arc<Mutex<Group<M>>>,
+        ran: &mut Vec<Ran>,
+        beside: bool,
     ) -> Result<(), Undone> {
         if ran.is_empty() {
             return Ok(());
@@ -51,16 +74,32 @@ impl<M: Module> Worker<M> {
                 self.inbox.lost(batch.iter().flat_map(|ran| &ran.items));
                 Err(Undone::Lost)
             }
-            // The consumer that runs meanwhile has a transaction of a handle open: they wait for it to return.
-            Err(Error::NestedTransaction) => {
-                *ran = batch;
-                Ok(())
-            }
             Err(error) => {
                 open.roll_back().await;
                 drop(open);
-                Err(self.not_committed(batch, error).await)
+                Err(self.not_committed(batch, error, beside).await)
             }
+        }
+    }
+
+    /// Commits those before a consumer that runs, if neither it nor anybody else is in the way, and frees their keys.
+    pub(super) async fn commit_beside(
+        &self,
+        group: &Arc<Mutex<Group<M>>>,
+        ran: &mut Vec<Ran>,
+        running: &[InHand],
+    ) -> Beside {
+        let Ok(mut open) = group.try_lock() else { return Beside::HasConnection };
+        if !open.open_beside(PATIENCE).await {
+            return Beside::NotNow;
+        }
+        drop(open);
+        match self.commit_group(group, ran, true).await {
+            Ok(()) => {
+                self.inbox.release_others(self.lane, running);
+                Beside::Committed
+            }
+            Err(undone) => Beside::Undone(undone),
         }
     }
 
@@ -117,9 +156,11 @@ impl<M: Module> Worker<M> {
 
     /// The group could not be committed. With several in it nobody is to blame: they run one by one. Alone, the
     /// error is the delivery's own, unless the connection was lost; then what is true must be read again, for the
-    /// COMMIT may have happened.
-    async fn not_committed(&self, batch: Vec<Ran>, error: Error) -> Undone {
+    /// COMMIT may have happened. Beside a consumer that runs nothing is counted: that may need a connection.
+    async fn not_committed(&self, batch: Vec<Ran>, error: Error, beside: bool) -> Undone {
         self.inbox.shrink_group();
+        // Something that this task opened and gave away holds the only writer: not their doing.
+        let nested = matches!(error, Error::NestedTransaction);
         // What it wants to publish will be no other next time.
         let never = matches!(error, Error::TooLarge { .. } | Error::Encode { .. });
         let failure = if never { permanent(error) } else { Failure::from(error) };
@@ -131,13 +172,14 @@ impl<M: Module> Worker<M> {
             return Undone::Lost;
         }
         if items.len() == 1
+            && !(beside || nested)
             && let Some(item) = items.pop()
         {
             return self.count(item, &failure).await;
         }
         for mut item in items {
             item.alone = true;
-            self.inbox.put_back(item);
+            if nested { self.inbox.postpone(item, PATIENCE * 10) } else { self.inbox.put_back(item) }
         }
         Undone::BackInLine
     }

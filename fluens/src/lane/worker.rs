@@ -45,7 +45,7 @@ impl<M: Module> Worker<M> {
             let shares = next.as_ref().is_some_and(|item| !expired && self.shares(item));
             if !shares {
                 // The keys stay ours: the delivery just taken may be of one of them.
-                let committed = self.commit_while_running(&group, &mut ran).await;
+                let committed = self.commit_keeping_keys(&group, &mut ran).await;
                 if let (Err(undone), Some(item)) = (committed, &next) {
                     self.give_back([item.clone()], undone);
                     continue;
@@ -130,7 +130,7 @@ impl<M: Module> Worker<M> {
     /// Commits the group and frees its keys.
     async fn commit(&self, group: &Arc<Mutex<Group<M>>>, ran: &mut Vec<Ran>) {
         // What was undone is back in line or forgotten, and nothing of this lane is running.
-        let _ = self.commit_while_running(group, ran).await;
+        let _ = self.commit_keeping_keys(group, ran).await;
         self.inbox.release(self.lane);
     }
 
