@@ -63,6 +63,29 @@ async fn a_message_that_is_too_large_is_refused_when_it_is_published() {
     assert_eq!(inbox_rows(&hostile, "true").await, 0);
 }
 
+/// It would be too large the next time too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_consumer_that_publishes_too_much_is_given_up_at_once() {
+    fluens::module! { Bulky { db: db::Db, publishes: [Order, Bulk], consumes: [Order] } }
+    #[message(name = "bulky.order")]
+    struct Order;
+    #[message(name = "bulky.bulk")]
+    struct Bulk {
+        text: String,
+    }
+    #[consumer(module = Bulky)]
+    async fn produce(_: Order) -> Result<Bulk> {
+        Ok(Bulk { text: "x".repeat(3000) })
+    }
+    let url = database!();
+    let app =
+        testing::start(fluens::app!(Bulky, .., |app| app.database(url).max_payload(2048))).await.unwrap();
+    app.publish(&Order).settled().await.unwrap();
+    let letter = Bulky::of(&app).dead_letters().find(Filter::new()).await.unwrap().items.remove(0);
+    assert_eq!((letter.code.as_str(), letter.attempts.len()), ("system.permanent-failure", 1));
+    assert!(letter.error.contains("more than the 2048 that `max_payload` allows"), "{}", letter.error);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_keys_and_headers_are_data() {
     let probe = Probe::default();

@@ -58,6 +58,16 @@ async fn one_that_ends_without_touching_the_connection_lets_its_group_commit_fir
     assert_eq!(near.dead_letters().count(Filter::new()).await.unwrap(), 3);
 }
 
+/// Until the lane has tried in vain to commit those before the one that runs, or has done so before anybody was in its way.
+async fn put_off<L, M: Message>(app: &testing::TestApp<L>) {
+    in_time("the lane to want the writer", async {
+        while app.commits_put_off() == 0 && app.consumed::<M>().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
+
 /// A transaction of its own beside the group's: those before it wait until it is done, and are not blamed.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_uses_a_handle_does_not_get_its_predecessors_blamed() {
@@ -74,7 +84,7 @@ async fn one_that_uses_a_handle_does_not_get_its_predecessors_blamed() {
             mine.get()
                 .unwrap()
                 .transaction(async |tx| -> Result {
-                    tokio::time::sleep(Duration::from_millis(60)).await;
+                    probe.pass_gate().await;
                     write_effect(tx.conn(), 3, "").await?;
                     Ok(())
                 })
@@ -90,6 +100,9 @@ async fn one_that_uses_a_handle_does_not_get_its_predecessors_blamed() {
     create_effects(&quiet).await;
     assert!(mine.set(quiet.clone()).is_ok());
     quiet.publish_all(&(1..=5).map(|n| Hush { n }).collect::<Vec<_>>()).await.unwrap();
+    probe.wait_for_event("3").await;
+    put_off::<_, Hush>(&app).await;
+    probe.open_gate(1);
     in_time("all of them", app.settled()).await;
     assert_eq!(probe.events(), ["1", "2", "3", "4", "5"], "each once");
     assert_eq!(effects(&quiet).await, [3]);
@@ -129,8 +142,7 @@ async fn one_that_waits_for_a_handle_is_not_waited_for_in_a_circle() {
     probe.wait_for_event("3").await;
     let writer = circle.connection().await.unwrap();
     probe.open_gate(1);
-    // Longer than a lane lets those before it wait.
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    put_off::<_, Round>(&app).await;
     drop(writer);
     in_time("all of them", app.settled()).await;
     assert_eq!((probe.count("4"), effects(&circle).await), (1, vec![3]));

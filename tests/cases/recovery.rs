@@ -182,6 +182,34 @@ async fn a_returned_fault_undoes_the_effects_and_a_sent_one_keeps_them() {
     assert_eq!(inbox_rows(&recovering, "true").await, 0);
 }
 
+/// What an error type says reaches the publisher; a code that looks like ours does not make it ours.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_said_by_an_error_type_tells_its_text_and_is_no_system_fault() {
+    fluens::module! { Telling { db: db::Db, publishes: [Tell], consumes: [Tell] } }
+    #[message(name = "telling.tell")]
+    struct Tell;
+    #[derive(Debug, thiserror::Error, Failure)]
+    #[error("only {0} left")]
+    #[failure(fault = "system.short")]
+    struct Short(u32);
+    #[consumer(module = Telling)]
+    async fn tell(_: Tell) -> Result {
+        Err(Short(3))?
+    }
+    let url = database!();
+    let app = testing::start(fluens::app!(Telling, .., |app| app.database(url))).await.unwrap();
+    app.publish(&Tell).settled().await.unwrap();
+    let faults = app.faults::<Tell>();
+    let [fault] = &faults[..] else { panic!("one fault, not {}", faults.len()) };
+    assert_eq!(
+        (fault.code(), fault.error(), fault.is_system()),
+        ("system.short", Some("only 3 left"), false)
+    );
+    let none = fault.details::<u32>().unwrap_err().to_string();
+    assert_eq!(none, "the fault `system.short` has no details");
+    assert_eq!(Telling::of(&app).dead_letters().count(Filter::new()).await.unwrap(), 0);
+}
+
 /// A fault is for the module that published the message, or for the one it named; nobody else hears of it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fault_is_directed_and_a_fault_about_a_fault_does_not_loop() {

@@ -91,6 +91,9 @@ impl<M: Module> Worker<M> {
     ) -> Beside {
         let Ok(mut open) = group.try_lock() else { return Beside::HasConnection };
         if !open.open_beside(PATIENCE).await {
+            if let Some(witness) = &self.inbox.consumer.db.witness {
+                witness.commit_put_off();
+            }
             return Beside::NotNow;
         }
         drop(open);

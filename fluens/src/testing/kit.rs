@@ -78,6 +78,12 @@ impl<L> TestApp<L> {
         self.witness.events()
     }
 
+    /// How often a lane wanted to commit beside a running consumer and could not: a signal for our own tests.
+    #[doc(hidden)]
+    pub fn commits_put_off(&self) -> usize {
+        self.witness.commits_put_off()
+    }
+
     /// Forgets what happened so far: the next assertions are about what comes.
     pub fn forget(&self) {
         self.witness.forget();

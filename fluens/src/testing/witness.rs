@@ -1,6 +1,9 @@
 //! Writes down what happens in an app under test; in production there is none.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicUsize, Ordering::SeqCst},
+};
 
 use fluens_diesel::{Appended, Id, NewMessage};
 
@@ -51,15 +54,23 @@ pub enum Kind {
 
 /// All that happened, in order.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Witness(Arc<Mutex<Vec<Event>>>);
+pub(crate) struct Witness(Arc<Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    events: Mutex<Vec<Event>>,
+    /// How often those before a running consumer could not be committed yet. Not an event: it depends on the time things
+    /// take.
+    put_off: AtomicUsize,
+}
 
 impl Witness {
     pub(super) fn events(&self) -> Vec<Event> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock().clone()
     }
 
     pub(super) fn forget(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.lock().clear();
     }
 
     /// Something happened to a delivery.
@@ -85,8 +96,20 @@ impl Witness {
         }
     }
 
+    pub(crate) fn commit_put_off(&self) {
+        self.0.put_off.fetch_add(1, SeqCst);
+    }
+
+    pub(super) fn commits_put_off(&self) -> usize {
+        self.0.put_off.load(SeqCst)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Event>> {
+        self.0.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn push(&self, event: Event) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event);
+        self.lock().push(event);
     }
 }
 

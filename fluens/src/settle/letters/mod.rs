@@ -135,7 +135,8 @@ impl<M: Module> DeadLetters<M> {
     /// Back into the line: with its identity, in its old place, its attempts forgiven, with the rest of its time to
     /// live. What it held back goes on behind it. A second replay finds nothing to do.
     pub async fn replay(&self, id: Id) -> Result<(), Error> {
-        self.replay_edited(id, None).await
+        self.known(id).await?;
+        self.replay_known(id, None).await
     }
 
     /// The same with another content: a message of the same name, perhaps of a newer version.
@@ -154,14 +155,14 @@ impl<M: Module> DeadLetters<M> {
             return Err(Error::OtherMessage { id, is: letter.message, given: T::NAME });
         }
         let edit = edited(&letter, message)?;
-        self.replay_edited(id, Some(&edit)).await
+        self.replay_known(id, Some(&edit)).await
     }
 
     /// All that the filter finds, the oldest first, whatever its limit. Returns how many.
     pub async fn replay_all(&self, filter: Filter) -> Result<u64, Error> {
         let mut replayed = 0;
         for id in self.ids(&filter).await? {
-            match self.replay(id).await {
+            match self.replay_known(id, None).await {
                 Ok(()) => replayed += 1,
                 // Somebody else was faster.
                 Err(Error::NoDeadLetter { .. }) => {}
@@ -173,34 +174,27 @@ impl<M: Module> DeadLetters<M> {
 
     /// Lets what it held back go on without it. It stays a dead letter, and may be replayed later.
     pub async fn skip(&self, id: Id) -> Result<(), Error> {
-        self.known(id).await?;
+        let letter = self.known(id).await?;
+        if letter.state == LetterState::Dead && letter.holds_back == HoldsBack::Nothing {
+            return Ok(());
+        }
         let mut conn = self.db.writer().await?;
         let consumer = M::Db::skip(&mut conn, &self.db.tables, id).await?;
         drop(conn);
-        // One that holds nothing back need not be skipped.
-        if consumer.is_none()
-            && self.letter(id).await?.is_some_and(|letter| letter.state == LetterState::Dead)
-        {
-            return Ok(());
-        }
         self.decided(id, consumer)
     }
 
     /// Gives it up for good, and says why. What it held back goes on.
     pub async fn discard(&self, id: Id, reason: &str) -> Result<(), Error> {
         self.known(id).await?;
-        let mut conn = self.db.writer().await?;
-        let reason = reason.replace('\0', "\u{fffd}");
-        let consumer = M::Db::discard(&mut conn, &self.db.tables, id, &reason).await?;
-        drop(conn);
-        self.decided(id, consumer)
+        self.discard_known(id, reason).await
     }
 
     /// All that the filter finds, whatever its limit. Returns how many.
     pub async fn discard_all(&self, filter: Filter, reason: &str) -> Result<u64, Error> {
         let mut discarded = 0;
         for id in self.ids(&filter).await? {
-            match self.discard(id, reason).await {
+            match self.discard_known(id, reason).await {
                 Ok(()) => discarded += 1,
                 // As above.
                 Err(Error::NoDeadLetter { .. }) => {}
@@ -210,8 +204,15 @@ impl<M: Module> DeadLetters<M> {
         Ok(discarded)
     }
 
-    async fn replay_edited(&self, id: Id, edit: Option<&Edit>) -> Result<(), Error> {
-        self.known(id).await?;
+    async fn discard_known(&self, id: Id, reason: &str) -> Result<(), Error> {
+        let mut conn = self.db.writer().await?;
+        let reason = reason.replace('\0', "\u{fffd}");
+        let consumer = M::Db::discard(&mut conn, &self.db.tables, id, &reason).await?;
+        drop(conn);
+        self.decided(id, consumer)
+    }
+
+    async fn replay_known(&self, id: Id, edit: Option<&Edit>) -> Result<(), Error> {
         let mut conn = self.db.writer().await?;
         let consumer = M::Db::replay(&mut conn, &self.db.tables, id, edit).await?;
         drop(conn);
