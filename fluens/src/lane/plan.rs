@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::line::{Lane, Line, LineId, Place, Planned, Remembered, Running};
 use crate::clock::Moment;
 
-/// More than this is not remembered: memory is bounded.
-const MEMORIES: usize = 1000;
+#[path = "plan_forgets.rs"]
+mod forgets;
 
 /// The deliveries in hand.
 pub(crate) struct Plan<T: Planned> {
@@ -283,91 +283,12 @@ impl<T: Planned> Plan<T> {
         self.list(id);
     }
 
-    /// Forgets what waits in a line: its head was stored for later, and what is behind must not pass it.
-    pub(crate) fn forget_line(&mut self, id: LineId) {
-        if self.fetching {
-            self.forgotten.insert(id);
-        }
-        self.unlist(id);
-        let (mut forgotten, mut not_before) = (BTreeMap::new(), None);
-        if let Some(line) = self.lines.get_mut(&id) {
-            forgotten = std::mem::take(&mut line.waiting);
-            not_before = line.not_before.take();
-        }
-        for item in forgotten.values() {
-            // The pause is that of the one that failed.
-            let pause = if item.memo().is_some() { not_before.take() } else { None };
-            self.forget(item, pause, false);
-        }
-        for running in self.running.values_mut().filter(|running| running.line == id) {
-            running.stale = true;
-        }
-        let aside = self.aside.extract_if(.., |_, item| item.line() == id).collect::<Vec<_>>();
-        for ((time, _), item) in &aside {
-            self.forget(item, Some(*time), true);
-        }
-        self.list(id);
-    }
-
-    fn forget(&mut self, item: &T, not_before: Option<Moment>, aside: bool) {
-        self.waiting -= 1;
-        self.bytes -= item.bytes();
-        self.remember(item, not_before, aside);
-    }
-
-    /// It is no longer in hand, and will be fetched again.
-    pub(crate) fn lose(&mut self, item: &T) {
-        self.settled(item.seq());
-        self.remember(item, None, false);
-    }
-
-    fn remember(&mut self, item: &T, not_before: Option<Moment>, aside: bool) {
-        if let Some(memo) = item.memo() {
-            if self.remembered.len() >= MEMORIES {
-                self.remembered.clear();
-            }
-            self.remembered.insert(item.seq(), Remembered { memo, not_before, aside });
-        }
-    }
-
-    /// With what is known of it from before.
-    fn insert_recalled(&mut self, mut item: T) {
-        let Some(Remembered { memo, not_before, aside }) = self.remembered.remove(&item.seq()) else {
-            return self.insert(item);
-        };
-        item.recall(memo);
-        let (id, place) = (item.line(), item.place());
-        match not_before {
-            Some(time) if aside => {
-                self.waiting += 1;
-                self.aside.insert((time, item.seq()), item);
-            }
-            Some(time) => {
-                self.insert(item);
-                if self.head(id) == Some(place) {
-                    self.pause(id, time);
-                }
-            }
-            None => self.insert(item),
-        }
-    }
-
     fn pause(&mut self, id: LineId, time: Moment) {
         self.unlist(id);
         if let Some(line) = self.lines.get_mut(&id) {
             line.not_before = Some(time);
         }
         self.list(id);
-    }
-
-    /// Forgets all that waits: what is in memory is no longer what is true. What runs finds out by itself.
-    pub(crate) fn forget_all(&mut self) {
-        self.all_forgotten = self.fetching;
-        let aside = self.aside.values().map(Planned::line);
-        let ids: HashSet<LineId> = self.lines.keys().copied().chain(aside).collect();
-        for id in ids {
-            self.forget_line(id);
-        }
     }
 
     fn insert(&mut self, item: T) {
