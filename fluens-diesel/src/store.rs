@@ -17,9 +17,9 @@ use crate::{
 };
 
 /// The newest migration this program knows.
-pub const SCHEMA_VERSION: i32 = 2;
+pub const SCHEMA_VERSION: i32 = 3;
 /// The oldest program version that can work with the newest schema: a deploy rolls, old nodes still run.
-pub(crate) const MIN_COMPATIBLE: i32 = 2;
+pub(crate) const MIN_COMPATIBLE: i32 = 3;
 
 /// Why a store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]

@@ -79,9 +79,10 @@ impl Connect for Db {
     }
 }
 
-const MIGRATIONS: [(i32, &str, &str); 2] = [
+const MIGRATIONS: [(i32, &str, &str); 3] = [
     (1, "inbox", include_str!("../migrations/postgres/0001_inbox.sql")),
     (2, "recovery", include_str!("../migrations/postgres/0002_recovery.sql")),
+    (3, "replicas", include_str!("../migrations/postgres/0003_replicas.sql")),
 ];
 
 impl Db {

@@ -26,6 +26,8 @@ pub mod state {
     pub const SUPERSEDED: i16 = 6;
     /// Dead, and kept in its place: it holds its key back until somebody decides about the dead letter.
     pub const PARKED: i16 = 7;
+    /// Met by a node that does not know it; holds its key back until one that does comes.
+    pub const UNKNOWN: i16 = 8;
 }
 
 /// A message to be stored, once per subscribed consumer.

@@ -68,7 +68,7 @@ macro_rules! standing {
                  AND n.state = 0 AND n.seq > i.seq) THEN 3 \
              WHEN i.key_hash IS NOT NULL AND CASE WHEN {strict} \
                  THEN EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = i.consumer_id \
-                     AND h.key_hash = i.key_hash AND h.state IN (2, 3, 7) AND h.seq < i.seq) \
+                     AND h.key_hash = i.key_hash AND h.state IN (2, 3, 7, 8) AND h.seq < i.seq) \
                  ELSE EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = i.consumer_id \
                      AND h.key_hash = i.key_hash AND h.state IN (2, 7) AND h.state = 7 AND h.seq < i.seq) \
                  END THEN 1 \

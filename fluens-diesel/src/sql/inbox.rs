@@ -24,7 +24,7 @@ macro_rules! freed_keys {
              freed AS (SELECT k.hash FROM k WHERE (SELECT i.state FROM {fluens}inbox i \
                  WHERE i.consumer_id = ",
             $consumer,
-            " AND i.key_hash = k.hash AND i.state IN (2, 3, 7) \
+            " AND i.key_hash = k.hash AND i.state IN (2, 3, 7, 8) \
                  ORDER BY i.seq LIMIT 1) = 3)"
         )
     };
@@ -104,7 +104,7 @@ statement! {
              SELECT b.seq FROM freed, LATERAL (SELECT b.seq FROM {fluens}inbox b \
                  WHERE b.consumer_id = {consumer} AND b.key_hash = freed.hash AND b.state = 3 \
                  AND NOT EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = {consumer} \
-                     AND h.key_hash = freed.hash AND h.state IN (2, 7) AND h.seq < b.seq) \
+                     AND h.key_hash = freed.hash AND h.state IN (2, 7, 8) AND h.seq < b.seq) \
                  ORDER BY b.seq LIMIT {limit}) b LIMIT {limit})",
     ),
     sqlite: concat!(
@@ -112,7 +112,7 @@ statement! {
              SELECT b.seq FROM freed CROSS JOIN {fluens}inbox b \
                  WHERE b.consumer_id = {consumer} AND b.key_hash = freed.hash AND b.state = 3 \
                  AND NOT EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = {consumer} \
-                     AND h.key_hash = freed.hash AND h.state IN (2, 7) AND h.seq < b.seq) \
+                     AND h.key_hash = freed.hash AND h.state IN (2, 7, 8) AND h.seq < b.seq) \
                  ORDER BY freed.hash, b.seq LIMIT {limit})",
     ),
 }

@@ -65,13 +65,13 @@ statement! {
         "UPDATE {fluens}inbox i SET expires_at = i.expires_at \
              + GREATEST(", until!(), " - GREATEST({died_at}, i.published_at, i.due_at), interval '0') \
          WHERE i.consumer_id = {consumer} AND i.key_hash = {key} AND i.seq > {seq} AND i.expires_at IS NOT NULL \
-             AND (i.state = 0 AND i.slot = {slot} OR i.state IN (2, 3, 7) AND i.state <> 7)",
+             AND (i.state = 0 AND i.slot = {slot} OR i.state IN (2, 3, 7, 8) AND i.state <> 7)",
     ),
     sqlite: concat!(
         "UPDATE {fluens}inbox AS i SET expires_at = i.expires_at \
              + max(", until!(), " - max({died_at}, i.published_at, COALESCE(i.due_at, 0)), 0) \
          WHERE i.consumer_id = {consumer} AND i.key_hash = {key} AND i.seq > {seq} AND i.expires_at IS NOT NULL \
-             AND (i.state = 0 AND i.slot = {slot} OR i.state IN (2, 3, 7) AND i.state <> 7)",
+             AND (i.state = 0 AND i.slot = {slot} OR i.state IN (2, 3, 7, 8) AND i.state <> 7)",
     ),
 }
 
@@ -82,13 +82,13 @@ statement! {
         "UPDATE {fluens}inbox i SET expires_at = i.expires_at \
              + GREATEST(", until!(), " - GREATEST({died_at}, i.published_at, i.due_at), interval '0') \
          WHERE i.consumer_id = {consumer} AND i.slot = {slot} AND i.expires_at IS NOT NULL \
-             AND (i.state = 0 OR i.state IN (2, 3, 7) AND i.state <> 7)",
+             AND (i.state = 0 OR i.state IN (2, 3, 7, 8) AND i.state <> 7)",
     ),
     sqlite: concat!(
         "UPDATE {fluens}inbox AS i SET expires_at = i.expires_at \
              + max(", until!(), " - max({died_at}, i.published_at, COALESCE(i.due_at, 0)), 0) \
          WHERE i.consumer_id = {consumer} AND i.slot = {slot} AND i.expires_at IS NOT NULL \
-             AND (i.state = 0 OR i.state IN (2, 3, 7) AND i.state <> 7)",
+             AND (i.state = 0 OR i.state IN (2, 3, 7, 8) AND i.state <> 7)",
     ),
 }
 

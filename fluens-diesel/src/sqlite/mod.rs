@@ -80,9 +80,10 @@ impl Connect for Db {
     }
 }
 
-const MIGRATIONS: [(i32, &str, &str); 2] = [
+const MIGRATIONS: [(i32, &str, &str); 3] = [
     (1, "inbox", include_str!("../migrations/sqlite/0001_inbox.sql")),
     (2, "recovery", include_str!("../migrations/sqlite/0002_recovery.sql")),
+    (3, "replicas", include_str!("../migrations/sqlite/0003_replicas.sql")),
 ];
 
 #[allow(clippy::unused_async)] // as on PostgreSQL

@@ -51,6 +51,23 @@ impl<L> Builder<L> {
         self.set("drain", humantime::format_duration(at_most).to_string())
     }
 
+    /// What this node is called among the others; by its host and process by default. Two that run at the same time
+    /// cannot share a name.
+    pub fn node(self, name: impl Into<String>) -> Self {
+        self.set("node", name)
+    }
+
+    /// How often a node says that it is alive; every 3 seconds by default.
+    pub fn heartbeat(self, every: Duration) -> Self {
+        self.set("heartbeat", humantime::format_duration(every).to_string())
+    }
+
+    /// How long a node may be silent before others take over what it had; 10 seconds by default, at least three
+    /// heartbeats.
+    pub fn lease(self, time: Duration) -> Self {
+        self.set("lease", humantime::format_duration(time).to_string())
+    }
+
     /// Whether to create and upgrade the tables at start; on by default. Off, a start checks them only.
     pub fn migrate_at_start(self, on: bool) -> Self {
         self.set("migrate", on.to_string())

@@ -67,6 +67,12 @@ pub(crate) struct Settings {
     /// How often what has ended is looked at.
     pub(crate) upkeep: Duration,
     pub(crate) retention: Retention,
+    /// What this node is called; `None`: by its host and process.
+    pub(crate) node: Option<String>,
+    /// How often it says that it is alive.
+    pub(crate) heartbeat: Duration,
+    /// Silent for so long, it is taken for dead.
+    pub(crate) lease: Duration,
     /// When failed deliveries run again, unless their consumer says otherwise.
     retry: RetrySettings,
     consumers: BTreeMap<String, ConsumerSettings>,
@@ -117,6 +123,9 @@ impl Default for Settings {
                 dead_letters: Duration::from_hours(30 * 24),
                 seen: WEEK,
             },
+            node: None,
+            heartbeat: Duration::from_secs(3),
+            lease: Duration::from_secs(10),
             retry: RetrySettings::default(),
             consumers: BTreeMap::new(),
             clock: Clock::Database,
@@ -172,6 +181,7 @@ impl Settings {
         for (key, value) in values {
             reader.top(&key, value);
         }
+        reader.check_lease();
         (reader.settings, reader.problems)
     }
 
@@ -281,6 +291,20 @@ mod tests {
         assert_eq!((settings.retention.seen, settings.retention.expired), (Duration::ZERO, WEEK / 7));
         let wrong = "[retry]\nmemory = \"soon\"\n[retention]\nseen = \"x\"\nsent = \"1d\"\n[consumer]\nx = 1";
         assert_eq!(load(&[], wrong, &[]).1.len(), 4);
+    }
+
+    #[test]
+    fn a_lease_outlives_three_heartbeats() {
+        assert_eq!(load(&[], "heartbeat = \"1s\"\nlease = \"3s\"\nnode = \"a-1\"", &[]).1, []);
+        let (_, problems) = load(&[], "heartbeat = \"20s\"\nnode = \"a b\"", &[]);
+        let text: Vec<&str> = problems.iter().map(|problem| problem.what.as_str()).collect();
+        assert_eq!(
+            text,
+            [
+                "setting `node`: `a b` is not a plain name",
+                "`heartbeat` is 20s, too long for a `lease` of 10s"
+            ]
+        );
     }
 
     #[test]

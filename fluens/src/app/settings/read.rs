@@ -8,7 +8,7 @@ use super::{ConsumerSettings, ModuleSettings, RetrySettings, Settings};
 use crate::{app::Problem, message::is_plain};
 
 /// The keys at the top, and those of a module.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 19] = [
     "database",
     "schema",
     "connections",
@@ -23,6 +23,9 @@ const KEYS: [&str; 16] = [
     "fairness",
     "upkeep",
     "retention",
+    "node",
+    "heartbeat",
+    "lease",
     "retry",
     "consumer",
 ];
@@ -53,6 +56,9 @@ impl Reader {
             "fairness" => self.settings.fairness = self.duration(key, value),
             "upkeep" => self.settings.upkeep = self.duration(key, value),
             "retention" => self.retention(value),
+            "node" => self.settings.node = self.node(key, value),
+            "heartbeat" => self.settings.heartbeat = self.duration(key, value),
+            "lease" => self.settings.lease = self.duration(key, value),
             "retry" => self.settings.retry = self.retry(key, value),
             "consumer" => self.consumers(value),
             "module" => self.modules(value),
@@ -206,6 +212,27 @@ impl Reader {
         let help = "a schema's name has lower-case letters, digits and `_`, starts with a letter, and at most 63 of them";
         self.problem(format!("setting `{key}`: `{schema}` is not a plain name"), help);
         None
+    }
+
+    fn node(&mut self, key: &str, value: Value) -> Option<String> {
+        let name = self.text(key, value)?;
+        if is_plain(&name) {
+            return Some(name);
+        }
+        let help = "use letters, digits and `_-.:`, a letter first, at most 128 of them";
+        self.problem(format!("setting `{key}`: `{name}` is not a plain name"), help);
+        None
+    }
+
+    /// One beat may come late and another be lost.
+    pub(super) fn check_lease(&mut self) {
+        let Settings { heartbeat, lease, .. } = self.settings;
+        if heartbeat * 3 > lease {
+            let what = format!("`heartbeat` is {heartbeat:?}, too long for a `lease` of {lease:?}");
+            let help =
+                "a lease is at least three heartbeats: `heartbeat = \"3s\"` and `lease = \"10s\"`, say";
+            self.problem(what, help);
+        }
     }
 
     /// A single word that is no level would be taken for a target, and silence everything else.
