@@ -75,6 +75,11 @@ pub(crate) async fn a_database_of_version_1_is_brought_up_to_date<S: Probe>(mut 
         "unique_key",
         "recurring",
         "history",
+        "database",
+        "node_consumer",
+        "node",
+        "slot",
+        "paused_module",
     ] {
         conn.batch_execute(&format!("DROP TABLE fluens_{table}")).await.unwrap();
     }
