@@ -9,6 +9,7 @@ mod settings;
 mod sql;
 mod store;
 mod types;
+mod wire;
 
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -16,13 +17,15 @@ pub mod postgres;
 pub mod sqlite;
 
 pub use rows::{
-    Acked, Appended, Due, Edit, Ended, Held, HoldsBack, Letter, LetterState, Look, NewLetter, NewMessage,
-    Recurring, Registration, Retention, SchemaVersion, Standing, Swept, UniqueKey, Wanted, state,
+    Acked, Appended, Due, Edit, Ended, Granted, Held, HoldsBack, Joined, Knows, Letter, LetterState, Look,
+    Member, NewLetter, NewMessage, NewNode, Pulse, Recurring, Registration, Retention, SchemaVersion,
+    SlotRow, Standing, Survey, Swept, UniqueKey, Wanted, state,
 };
 pub use settings::{DatabaseSettings, redacted};
 pub use sql::{Clock, Fetch, OwnedClock, Tables, append_async, append_sync};
 pub use store::{
-    Connect, Dialect, Inbox, Letters, Migration, OpenError, Registry, SCHEMA_VERSION, Schedule, Schema,
-    Settle, Store, StoreError, Upkeep,
+    Connect, Dialect, Inbox, Letters, Migration, Nodes, OpenError, Registry, SCHEMA_VERSION, SLOTS, Schedule,
+    Schema, Settle, Slots, Store, StoreError, Upkeep, Wire,
 };
 pub use types::{Id, Ts};
+pub use wire::Heard;

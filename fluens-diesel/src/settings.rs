@@ -11,6 +11,8 @@ pub struct DatabaseSettings {
     pub connections: u32,
     /// Off for poolers that switch servers between transactions.
     pub statement_cache: bool,
+    /// What the process calls its connections, so that others can end what it leaves behind. Empty: no name of its own.
+    pub session: String,
 }
 
 impl std::fmt::Debug for DatabaseSettings {
@@ -20,6 +22,7 @@ impl std::fmt::Debug for DatabaseSettings {
             .field("schema", &self.schema)
             .field("connections", &self.connections)
             .field("statement_cache", &self.statement_cache)
+            .field("session", &self.session)
             .finish()
     }
 }

@@ -12,14 +12,18 @@ use diesel::{
 use diesel_async::AsyncConnection;
 
 use crate::{
-    Acked, DatabaseSettings, Due, Edit, Ended, Fetch, Held, Id, Letter, Look, NewLetter, NewMessage,
-    Recurring, Registration, Retention, SchemaVersion, Swept, Tables, Ts, UniqueKey, Wanted,
+    Acked, DatabaseSettings, Due, Edit, Ended, Fetch, Granted, Heard, Held, Id, Joined, Letter, Look, NewLetter,
+    NewMessage, NewNode, Pulse, Recurring, Registration, Retention, SchemaVersion, Survey, Swept, Tables, Ts,
+    UniqueKey, Wanted,
 };
 
 /// The newest migration this program knows.
 pub const SCHEMA_VERSION: i32 = 3;
 /// The oldest program version that can work with the newest schema: a deploy rolls, old nodes still run.
 pub(crate) const MIN_COMPATIBLE: i32 = 3;
+
+/// How many slots a consumer's messages are spread over: a constant of the product, stored in every row.
+pub const SLOTS: u16 = 64;
 
 /// Why a store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -70,9 +74,9 @@ pub enum OpenError {
 }
 
 /// A database that keeps messages: all roles together.
-pub trait Store: Inbox + Settle + Letters + Schedule + Upkeep + Registry + Schema {}
+pub trait Store: Inbox + Settle + Letters + Schedule + Upkeep + Registry + Nodes + Slots + Schema + Wire {}
 
-impl<S: Inbox + Settle + Letters + Schedule + Upkeep + Registry + Schema> Store for S {}
+impl<S: Inbox + Settle + Letters + Schedule + Upkeep + Registry + Nodes + Slots + Schema + Wire> Store for S {}
 
 /// How to reach it.
 pub trait Connect: Send + Sync + Sized + 'static {
@@ -135,11 +139,11 @@ pub trait Dialect: Backend + diesel::expression::QueryMetadata<(Integer, Binary)
 
 /// What is due.
 pub trait Inbox: Connect {
-    /// Looks at what waits, without taking anything.
+    /// Looks at what waits for consumers, without taking anything: in the slots held, a bit for each.
     fn look(
         conn: &mut Self::Conn,
         tables: &Tables,
-        consumers: &[i32],
+        held: &[(i32, i64)],
     ) -> impl Future<Output = QueryResult<Vec<Look>>> + Send;
     /// Ready rows, by priority, then in line.
     fn fetch(
@@ -153,27 +157,29 @@ pub trait Inbox: Connect {
         tables: &Tables,
         fetch: &Fetch,
     ) -> impl Future<Output = QueryResult<Vec<Due>>> + Send;
-    /// scheduled -> ready, drawing their place in the line; behind -> ready where no held or parked row is before it. In one
-    /// transaction of its own, a bounded number of rows; returns how many moved.
+    /// scheduled -> ready, drawing their place in the line; unknown -> ready, where this node knows it; behind -> ready where
+    /// nothing that waits is before it. In one transaction of its own, a bounded number of rows; returns how many moved.
     fn promote(
         conn: &mut Self::Conn,
         tables: &Tables,
-        consumer: i32,
+        fetch: &Fetch,
     ) -> impl Future<Output = QueryResult<usize>> + Send;
 }
 
-/// What becomes of a delivery.
+/// What becomes of a delivery. A node that was declared dead settles nothing: zero rows.
 pub trait Settle: Connect {
     /// ready | held -> gone. Fewer rows than asked: roll back.
     fn ack(
         conn: &mut Self::Conn,
         tables: &Tables,
+        node: i64,
         rows: &[Acked],
     ) -> impl Future<Output = QueryResult<usize>> + Send;
     /// ready | held -> held. Zero rows: another node settled it.
     fn hold(
         conn: &mut Self::Conn,
         tables: &Tables,
+        node: i64,
         held: &Held,
     ) -> impl Future<Output = QueryResult<usize>> + Send;
     /// ready -> behind.
@@ -182,16 +188,31 @@ pub trait Settle: Connect {
         tables: &Tables,
         rows: &[Acked],
     ) -> impl Future<Output = QueryResult<usize>> + Send;
+    /// ready -> unknown.
+    fn set_unknown(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        rows: &[Acked],
+    ) -> impl Future<Output = QueryResult<usize>> + Send;
+    /// Notes that the process may end while they run. Fewer rows than asked: some were settled.
+    fn suspect(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        node: i64,
+        rows: &[Acked],
+    ) -> impl Future<Output = QueryResult<usize>> + Send;
     /// ready | held -> expired.
     fn expire(
         conn: &mut Self::Conn,
         tables: &Tables,
+        node: i64,
         rows: &[Acked],
     ) -> impl Future<Output = QueryResult<usize>> + Send;
     /// ready -> superseded, those of which a newer one is there. Zero: it is still the newest, and may run.
     fn supersede(
         conn: &mut Self::Conn,
         tables: &Tables,
+        node: i64,
         rows: &[Acked],
     ) -> impl Future<Output = QueryResult<usize>> + Send;
     /// Writes down what is about to be acknowledged, and how often each ran.
@@ -206,6 +227,7 @@ pub trait Settle: Connect {
     fn bury(
         conn: &mut Self::Conn,
         tables: &Tables,
+        node: i64,
         letter: &NewLetter,
     ) -> impl Future<Output = QueryResult<usize>> + Send;
 }
@@ -320,6 +342,100 @@ pub trait Registry: Connect {
         tables: &Tables,
         consumers: &[Registration],
     ) -> impl Future<Output = QueryResult<Vec<i32>>> + Send;
+}
+
+/// Who takes part. The database's clock decides who is dead.
+pub trait Nodes: Connect {
+    /// Takes part from now on, unless another one has the name. In a transaction of its own, as all of these.
+    fn join(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        node: &NewNode,
+    ) -> impl Future<Output = QueryResult<Joined>> + Send;
+    /// It is alive. `None`: it was declared dead, and holds nothing any more.
+    fn beat(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        node: i64,
+    ) -> impl Future<Output = QueryResult<Option<Pulse>>> + Send;
+    /// Who takes part, and who holds the slots of these consumers.
+    fn survey(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        consumers: &[i32],
+    ) -> impl Future<Output = QueryResult<Survey>> + Send;
+    /// Its slots are free and suspect, and what it settles is refused, if it is overdue or `certain`ly gone. `false`: it is
+    /// alive, or somebody else was faster.
+    fn declare_dead(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        node: i64,
+        certain: bool,
+    ) -> impl Future<Output = QueryResult<bool>> + Send;
+    /// It goes: its slots are free.
+    fn leave(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        node: i64,
+    ) -> impl Future<Output = QueryResult<()>> + Send;
+}
+
+/// Who holds what.
+pub trait Slots: Connect {
+    /// free -> this node's; returns those it got.
+    fn take(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        node: i64,
+        wanted: &[(i32, i16)],
+    ) -> impl Future<Output = QueryResult<Vec<Granted>>> + Send;
+    /// this node's -> free.
+    fn give(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        node: i64,
+        given: &[(i32, i16)],
+    ) -> impl Future<Output = QueryResult<()>> + Send;
+    /// A message was met in one of its slots that it does not know: its next owner should.
+    fn note_need(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        node: i64,
+        slot: (i32, i16),
+        version: i32,
+        message: &str,
+    ) -> impl Future<Output = QueryResult<()>> + Send;
+    /// Whatever ended the process of the last owner has been dealt with.
+    fn clear_suspects(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        node: i64,
+        consumer: i32,
+        slots: &[i16],
+    ) -> impl Future<Output = QueryResult<()>> + Send;
+}
+
+/// A connection of one's own, outside the pools: a node says through it that it is alive, and hears from others.
+pub trait Wire: Connect {
+    /// The connection.
+    type Wire: Send + 'static;
+
+    /// Opens one, on the runtime that calls. `None`: the database belongs to its only connection, and nobody else can
+    /// be there (SQLite in memory).
+    fn wire(
+        settings: &DatabaseSettings,
+        tables: &Tables,
+    ) -> impl Future<Output = Result<Option<Self::Wire>, OpenError>> + Send;
+    /// For statements.
+    fn conn(wire: &mut Self::Wire) -> &mut Self::Conn;
+    /// Resolves when others told something, or something may have changed. Cancel-safe. An error: the connection is
+    /// gone, open another one.
+    fn heard(wire: &mut Self::Wire) -> impl Future<Output = Result<Heard, StoreError>> + Send;
+    /// Tells all others. On SQLite nothing: whoever listens sees the commit itself.
+    fn tell(wire: &mut Self::Wire, news: &Heard) -> impl Future<Output = Result<(), StoreError>> + Send;
+    /// Ends what a node that is gone has left open: its sessions in this database that are in the middle of a
+    /// transaction or a statement, by the [`session`](DatabaseSettings::session) they were opened with. Returns how many.
+    fn end_sessions(conn: &mut Self::Conn, session: &str) -> impl Future<Output = QueryResult<usize>> + Send;
 }
 
 /// A step of the schema.

@@ -28,10 +28,13 @@ impl Probe for Db {
     }
 }
 
+fn settings(url: &str) -> DatabaseSettings {
+    let (url, session) = (url.to_owned(), String::new());
+    DatabaseSettings { url, schema: None, connections: 1, statement_cache: true, session }
+}
+
 async fn open() -> Bench<Db> {
-    let url = "sqlite::memory:".to_owned();
-    let settings = DatabaseSettings { url, schema: None, connections: 1, statement_cache: true };
-    Bench::new(&Db::open(&settings).await.unwrap(), None).await
+    Bench::new(&Db::open(&settings("sqlite::memory:")).await.unwrap(), None).await
 }
 
 suite! { Db, open:
@@ -51,6 +54,10 @@ suite! { Db, open:
     schedule: what_has_not_started_can_be_taken_back,
         what_is_due_by_now_can_still_be_taken_back_or_moved, what_has_not_started_can_be_moved_with_its_time_to_live,
         a_recurring_message_fires_once_per_time;
+    nodes: a_slot_belongs_to_one_node_at_a_time, the_clock_of_the_database_decides_who_is_dead,
+        what_a_dead_node_settles_is_refused, a_name_is_taken_while_its_node_is_there,
+        unknown_rows_hold_their_key_back_until_somebody_knows_them, only_the_slots_held_are_looked_at,
+        a_paused_consumer_is_surveyed_as_such;
     upkeep: what_has_ended_is_deleted_when_its_time_is_over, kept_for_ever_is_kept,
         a_database_of_version_1_is_brought_up_to_date;
 }

@@ -94,7 +94,7 @@ async fn connections_that_are_cut() {
     endure(cluster, async || {
         let mut conn = db::Conn::establish(&admin).await.unwrap();
         let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-                   WHERE pid <> pg_backend_pid() AND application_name = 'fluens'";
+                   WHERE pid <> pg_backend_pid() AND application_name LIKE 'fluens-%'";
         conn.batch_execute(cut).await.unwrap();
     })
     .await;

@@ -3,19 +3,14 @@
 
 use std::time::Duration;
 
-use diesel::{ConnectionError, ConnectionResult, connection::CacheSize};
 use diesel_async::{
-    AsyncConnection, AsyncPgConnection,
+    AsyncPgConnection,
     pooled_connection::{ManagerConfig, RecyclingMethod, bb8},
 };
 use futures_util::FutureExt;
-use tokio_postgres::NoTls;
 
-use super::{Manager, tls};
-use crate::{DatabaseSettings, OpenError, StoreError, redacted};
-
-const EXAMPLE: &str = "`postgres://user:password@host:5432/name`, with `?sslmode=verify-full` for checked TLS; \
-    for SQLite, `db: fluens::sqlite::Db` in the module";
+use super::{Manager, target::Target};
+use crate::{DatabaseSettings, OpenError, StoreError};
 
 /// The connections of one PostgreSQL database.
 #[derive(Clone)]
@@ -32,10 +27,10 @@ impl Pool {
             // Fast: a query before every use would cost a round trip; a dead connection fails its first statement
             // and is thrown away.
             config.recycling_method = RecyclingMethod::Fast;
-            let (target, cache) = (target.clone(), settings.statement_cache);
+            let target = target.clone();
             config.custom_setup = Box::new(move |_| {
                 let target = target.clone();
-                async move { establish(&target, cache).await }.boxed()
+                async move { target.connect().await }.boxed()
             });
             bb8::Pool::builder()
                 .max_size(size)
@@ -60,50 +55,9 @@ impl Pool {
     }
 }
 
-/// Where the url leads. One connection is made by hand: a pool would hide why it fails.
-pub(super) async fn probe(settings: &DatabaseSettings) -> Result<tls::Target, OpenError> {
-    let url = settings.url.as_str();
-    if !(url.starts_with("postgres://") || url.starts_with("postgresql://")) {
-        return Err(OpenError::WrongUrl { url: redacted(url), kind: "PostgreSQL", example: EXAMPLE });
-    }
-    let target = tls::Target::of_url(url).map_err(|reason| unreachable(url, reason))?;
-    establish(&target, settings.statement_cache)
-        .await
-        .map_err(|error| unreachable(url, error.to_string()))?;
+/// Where the settings lead. One connection is made by hand: a pool would hide why it fails.
+pub(super) async fn probe(settings: &DatabaseSettings) -> Result<Target, OpenError> {
+    let target = Target::of(settings)?;
+    target.connect().await.map_err(|error| target.unreachable(error.to_string()))?;
     Ok(target)
-}
-
-async fn establish(target: &tls::Target, statement_cache: bool) -> ConnectionResult<AsyncPgConnection> {
-    let bad = |error: tokio_postgres::Error| ConnectionError::BadConnection(chain(&error));
-    let mut conn = match &target.tls {
-        None => {
-            let (client, connection) = target.config.connect(NoTls).await.map_err(bad)?;
-            AsyncPgConnection::try_from_client_and_connection(client, connection).await?
-        }
-        Some(tls) => {
-            let (client, connection) = target.config.connect(tls.clone()).await.map_err(bad)?;
-            AsyncPgConnection::try_from_client_and_connection(client, connection).await?
-        }
-    };
-    if !statement_cache {
-        conn.set_prepared_statement_cache_size(CacheSize::Disabled);
-    }
-    Ok(conn)
-}
-
-/// tokio-postgres keeps the interesting half of an error in its source.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text = format!("{text}: {cause}");
-        next = cause.source();
-    }
-    text
-}
-
-fn unreachable(url: &str, reason: String) -> OpenError {
-    let help =
-        "check host, port, database, user and password, `sslmode`, and that the server runs".to_owned();
-    OpenError::Unreachable { url: redacted(url), reason, help }
 }

@@ -2,7 +2,9 @@
 
 mod append;
 mod connect;
+mod target;
 mod tls;
+mod wire;
 
 use diesel::{
     QueryResult,
@@ -18,6 +20,7 @@ use diesel_async::{
 
 use append::{AppendChunk, Lock, append_chunks, key_locks};
 pub use connect::Pool;
+pub use wire::Wire;
 
 use crate::{
     Connect, DatabaseSettings, Dialect, NewMessage, OpenError, StoreError, UniqueKey,

@@ -16,13 +16,6 @@ use rustls::{
 use tokio_postgres::{Config, config::SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Where to connect, and how.
-#[derive(Clone)]
-pub(super) struct Target {
-    pub(super) config: Config,
-    pub(super) tls: Option<MakeRustlsConnect>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Check {
     Nobody,
@@ -30,30 +23,29 @@ enum Check {
     ChainAndName,
 }
 
-impl Target {
-    pub(super) fn of_url(url: &str) -> Result<Self, String> {
-        let (url, mode, root) = split_tls_parameters(url);
-        let mut config = Config::from_str(&url).map_err(|error| super::connect::chain(&error))?;
-        let (mode, check) = match mode.as_deref() {
-            None | Some("prefer" | "allow") => (SslMode::Prefer, Check::Nobody),
-            Some("disable") => (SslMode::Disable, Check::Nobody),
-            // As libpq: with a root certificate at hand, `require` checks it.
-            Some("require") if root.is_none() => (SslMode::Require, Check::Nobody),
-            Some("require" | "verify-ca") => (SslMode::Require, Check::Chain),
-            Some("verify-full") => (SslMode::Require, Check::ChainAndName),
-            Some(other) => {
-                return Err(format!(
-                    "`sslmode={other}` is not known; it is one of disable, allow, prefer, require, verify-ca, verify-full"
-                ));
-            }
-        };
-        config.ssl_mode(mode).application_name("fluens");
-        let tls = match mode {
-            SslMode::Disable => None,
-            _ => Some(MakeRustlsConnect::new(client(check, root.as_deref())?)),
-        };
-        Ok(Target { config, tls })
-    }
+/// What a url says; `None`: without TLS.
+pub(super) fn of_url(url: &str) -> Result<(Config, Option<MakeRustlsConnect>), String> {
+    let (url, mode, root) = split_tls_parameters(url);
+    let mut config = Config::from_str(&url).map_err(|error| super::target::chain(&error))?;
+    let (mode, check) = match mode.as_deref() {
+        None | Some("prefer" | "allow") => (SslMode::Prefer, Check::Nobody),
+        Some("disable") => (SslMode::Disable, Check::Nobody),
+        // As libpq: with a root certificate at hand, `require` checks it.
+        Some("require") if root.is_none() => (SslMode::Require, Check::Nobody),
+        Some("require" | "verify-ca") => (SslMode::Require, Check::Chain),
+        Some("verify-full") => (SslMode::Require, Check::ChainAndName),
+        Some(other) => {
+            return Err(format!(
+                "`sslmode={other}` is not known; it is one of disable, allow, prefer, require, verify-ca, verify-full"
+            ));
+        }
+    };
+    config.ssl_mode(mode);
+    let tls = match mode {
+        SslMode::Disable => None,
+        _ => Some(MakeRustlsConnect::new(client(check, root.as_deref())?)),
+    };
+    Ok((config, tls))
 }
 
 /// tokio-postgres knows neither `verify-*` nor `sslrootcert`: they are taken out of the url.
@@ -174,13 +166,13 @@ mod tests {
 
     #[test]
     fn an_unknown_mode_lists_the_known_ones() {
-        let Err(error) = Target::of_url("postgres://db/x?sslmode=verify") else { panic!("accepted") };
+        let Err(error) = of_url("postgres://db/x?sslmode=verify") else { panic!("accepted") };
         assert!(error.contains("verify-ca, verify-full"), "{error}");
     }
 
     #[test]
     fn disable_means_no_tls() {
-        assert!(Target::of_url("postgres://db/x?sslmode=disable").unwrap().tls.is_none());
-        assert!(Target::of_url("postgres://db/x").unwrap().tls.is_some());
+        assert!(of_url("postgres://db/x?sslmode=disable").unwrap().1.is_none());
+        assert!(of_url("postgres://db/x").unwrap().1.is_some());
     }
 }

@@ -1,10 +1,12 @@
 //! What goes into the tables and what comes out of them.
 
 mod letters;
+mod nodes;
 
 use std::{borrow::Cow, time::Duration};
 
 pub use letters::{Edit, Ended, HoldsBack, Letter, LetterState, NewLetter, Wanted};
+pub use nodes::{Granted, Joined, Knows, Member, NewNode, Pulse, SlotRow, Survey};
 
 use crate::{Id, Ts};
 
@@ -105,6 +107,8 @@ pub enum Standing {
     Expired,
     /// A newer one is there, and only the newest is wanted: to be marked.
     Superseded,
+    /// This node does not know its name, or its version: to be left for one that does.
+    Unknown,
 }
 
 /// A row that is due.
@@ -128,8 +132,12 @@ pub struct Due {
     pub published_at: Ts,
     /// How long it may still be consumed, from the database's now.
     pub expires_in: Option<Duration>,
-    /// The version of its fields.
+    /// Its message's name,
+    pub message: String,
+    /// and the version of its fields.
     pub version: i32,
+    /// So often in a row the process ended while it may have been running.
+    pub deaths: i16,
     /// What it is good for.
     pub standing: Standing,
     /// The hash of the key of which only the newest is wanted.

@@ -10,11 +10,11 @@ use crate::{Due, Standing, Tables, Ts};
 pub struct Fetch {
     /// The consumer.
     pub consumer: i32,
-    /// Only messages of these names,
+    /// The node knows messages of these names,
     pub messages: Vec<String>,
-    /// and up to this version: a node takes only what it knows.
+    /// and up to this version.
     pub version: i32,
-    /// Slot by slot, in this order.
+    /// The slots it holds, in the order in which they are walked.
     pub slots: Vec<i16>,
     /// At most so many rows of one slot and priority,
     pub per_slot: i64,
@@ -32,10 +32,18 @@ pub struct Fetch {
     pub fairness_micros: Option<i64>,
 }
 
+impl Fetch {
+    /// A bit for each slot.
+    pub(crate) fn held_slots(&self) -> i64 {
+        self.slots.iter().fold(0, |mask, slot| mask | 1 << slot)
+    }
+}
+
 /// The columns of a [`Due`] row, in both dialects.
 #[rustfmt::skip]
 pub(crate) type DueRow = (
-    i64, i32, i32, i16, bool, i16, Option<i64>, i64, Option<i64>, i32, i32, Option<i64>, Option<String>, Vec<u8>, Vec<u8>,
+    i64, i32, i32, i16, bool, i16, Option<i64>, i64, Option<i64>, (String, i32, i16, i32), Option<i64>, Option<String>,
+    Vec<u8>, Vec<u8>,
 );
 
 /// The ready rows of a slot and priority that this node may take.
@@ -43,8 +51,7 @@ pub(crate) type DueRow = (
 macro_rules! takeable_on_postgres {
     () => {
         "i.consumer_id = {consumer} AND i.state = 0 AND i.slot = p.slot AND i.priority = p.priority \
-         AND i.seq <> ALL ({taken}) AND (i.key_hash IS NULL OR i.key_hash <> ALL ({full_keys})) \
-         AND i.message = ANY ({messages}) AND i.version <= {version}"
+         AND i.seq <> ALL ({taken}) AND (i.key_hash IS NULL OR i.key_hash <> ALL ({full_keys}))"
     };
 }
 
@@ -54,15 +61,15 @@ macro_rules! takeable_on_sqlite {
     () => {
         "i.consumer_id = {consumer} AND i.state = 0 AND i.seq NOT IN (SELECT value FROM json_each({taken})) \
          AND (i.key_hash IS NULL OR i.key_hash NOT IN (SELECT value FROM json_each({full_keys}))) \
-         AND i.message IN (SELECT value FROM json_each({messages})) AND i.version <= {version} \
+         AND ({held_slots} >> i.slot) & 1 \
          AND i.slot NOT IN (SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer})"
     };
 }
 
 /// What a ready row is good for. Behind a row that waits its time to live stands still: blocked goes before expired.
 macro_rules! standing {
-    () => {
-        "CASE \
+    ($known:literal) => {
+        concat!("CASE WHEN NOT (", $known, " AND i.version <= {version}) THEN 4 \
              WHEN i.latest IS NOT NULL AND i.attempt = 0 AND EXISTS (SELECT 1 FROM {fluens}inbox n \
                  WHERE n.consumer_id = i.consumer_id AND n.latest = i.latest AND n.latest IS NOT NULL \
                  AND n.state = 0 AND n.seq > i.seq) THEN 3 \
@@ -73,7 +80,7 @@ macro_rules! standing {
                      AND h.key_hash = i.key_hash AND h.state IN (2, 7) AND h.state = 7 AND h.seq < i.seq) \
                  END THEN 1 \
              WHEN i.expires_at <= {now} THEN 2 \
-             ELSE 0 END"
+             ELSE 0 END")
     };
 }
 
@@ -93,8 +100,8 @@ statement! {
     /// is walked; and of a front only what has nothing younger before it, so that a line keeps its order: a row
     /// published for later may have waited longer than the one before it.
     FindOverdue {
-        consumer: i32, messages: List<String>, version: i32, priorities: List<i16>, slots: List<i16>, limit: i64,
-        taken: List<i64>, full_keys: List<i64>, fairness_micros: i64,
+        consumer: i32, held_slots: i64, priorities: List<i16>, slots: List<i16>, limit: i64, taken: List<i64>,
+        full_keys: List<i64>, fairness_micros: i64,
     } -> (BigInt),
     postgres: concat!(
         "SELECT r.seq FROM unnest({priorities}, {slots}) AS p(priority, slot), LATERAL ( \
@@ -124,15 +131,16 @@ statement! {
     /// reported as blocked, to be set aside once instead of stepped over for ever. The running sum bounds the bytes; it
     /// reads lengths, not contents. On SQLite, where slots do not lead the index, rows of halted slots are stepped over.
     FetchReady {
-        consumer: i32, messages: List<String>, version: i32, priorities: List<i16>, slots: List<i16>, per_slot: i64,
-        limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool, overdue: List<i64>,
-    } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, BigInt, Nullable<BigInt>, Integer,
-        Integer, Nullable<BigInt>, Nullable<Text>, Binary, Binary),
+        consumer: i32, messages: List<String>, version: i32, held_slots: i64, priorities: List<i16>, slots: List<i16>,
+        per_slot: i64, limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
+        overdue: List<i64>,
+    } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, BigInt, Nullable<BigInt>,
+        (Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(
         "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, \
              (extract(epoch FROM published_at) * 1000000)::bigint, \
              (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, \
-             version, standing, latest, history, envelope, payload \
+             message, version, deaths, standing, latest, history, envelope, payload \
          FROM (SELECT *, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM ( \
              SELECT r.*, chosen.overdue FROM ( \
                  SELECT seq, true AS overdue FROM unnest({overdue}) seq \
@@ -141,15 +149,15 @@ statement! {
                          " AND i.seq <> ALL ({overdue}) ORDER BY i.seq LIMIT {per_slot}) r \
                      WHERE p.slot <> ALL (ARRAY(SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer})) \
                  LIMIT {limit}) chosen, LATERAL ( \
-                 SELECT i.*, octet_length(i.envelope) + octet_length(i.payload) AS size, ", standing!(), " AS standing \
+                 SELECT i.*, octet_length(i.envelope) + octet_length(i.payload) AS size, ", standing!("i.message = ANY ({messages})"), " AS standing \
                  FROM {fluens}inbox i WHERE i.seq = chosen.seq AND i.state = 0 LIMIT 1) r) bounded) summed \
          WHERE total - size < {max_bytes}",
     ),
     sqlite: concat!(
         "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, expires_at - {now}, \
-             version, standing, latest, history, envelope, payload \
+             message, version, deaths, standing, latest, history, envelope, payload \
          FROM (SELECT *, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM ( \
-             SELECT i.*, chosen.overdue, length(i.envelope) + length(i.payload) AS size, ", standing!(), " AS standing \
+             SELECT i.*, chosen.overdue, length(i.envelope) + length(i.payload) AS size, ", standing!("i.message IN (SELECT value FROM json_each({messages}))"), " AS standing \
              FROM (SELECT value AS seq, true AS overdue FROM json_each({overdue}) \
                  UNION ALL SELECT seq, false FROM (SELECT i.seq FROM {fluens}inbox i WHERE ", takeable_on_sqlite!(),
                      " AND i.seq NOT IN (SELECT value FROM json_each({overdue})) \
@@ -164,20 +172,21 @@ statement! {
     /// Held rows whose time has come, the longest waiting first. `(SELECT {now})`: PostgreSQL's clock may not lead into
     /// an index by itself, and every held row would be read.
     FetchHeld {
-        consumer: i32, messages: List<String>, version: i32, limit: i64, max_bytes: i64, taken: List<i64>,
-        fairness_micros: Option<i64>,
-    } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, BigInt, Nullable<BigInt>, Integer,
-        Integer, Nullable<BigInt>, Nullable<Text>, Binary, Binary),
+        consumer: i32, messages: List<String>, version: i32, held_slots: i64, limit: i64, max_bytes: i64,
+        taken: List<i64>, fairness_micros: Option<i64>,
+    } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, BigInt, Nullable<BigInt>,
+        (Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(
         "SELECT seq, attempt, forgiven, priority, \
              COALESCE(GREATEST(published_at, due_at) <= {now} - {fairness_micros} * interval '1 microsecond', false), \
              slot, key_hash, (extract(epoch FROM published_at) * 1000000)::bigint, \
-             (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, version, \
-             CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, latest, history, envelope, payload \
+             (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, message, version, deaths, \
+             CASE WHEN NOT (message = ANY ({messages}) AND version <= {version}) THEN 4 \
+                 WHEN expires_at <= {now} THEN 2 ELSE 0 END, latest, history, envelope, payload \
          FROM (SELECT *, sum(size) OVER (ORDER BY due_at, seq ROWS UNBOUNDED PRECEDING) AS total FROM ( \
              SELECT i.*, octet_length(i.envelope) + octet_length(i.payload) AS size FROM {fluens}inbox i \
              WHERE i.consumer_id = {consumer} AND i.state = 2 AND i.due_at <= (SELECT {now}) \
-                 AND i.seq <> ALL ({taken}) AND i.message = ANY ({messages}) AND i.version <= {version} AND ",
+                 AND i.seq <> ALL ({taken}) AND ({held_slots} >> i.slot) & 1 = 1 AND ",
                  may_be_tried!(), " \
              ORDER BY i.due_at LIMIT {limit}) bounded) summed \
          WHERE total - size < {max_bytes}",
@@ -185,13 +194,14 @@ statement! {
     sqlite: concat!(
         "SELECT seq, attempt, forgiven, priority, \
              COALESCE(max(published_at, due_at) <= {now} - {fairness_micros}, false), \
-             slot, key_hash, published_at, expires_at - {now}, version, \
-             CASE WHEN expires_at <= {now} THEN 2 ELSE 0 END, latest, history, envelope, payload \
+             slot, key_hash, published_at, expires_at - {now}, message, version, deaths, \
+             CASE WHEN NOT (message IN (SELECT value FROM json_each({messages})) AND version <= {version}) THEN 4 \
+                 WHEN expires_at <= {now} THEN 2 ELSE 0 END, latest, history, envelope, payload \
          FROM (SELECT *, sum(size) OVER (ORDER BY due_at, seq ROWS UNBOUNDED PRECEDING) AS total FROM ( \
              SELECT i.*, length(i.envelope) + length(i.payload) AS size FROM {fluens}inbox i \
              WHERE i.consumer_id = {consumer} AND i.state = 2 AND i.due_at <= {now} \
                  AND i.seq NOT IN (SELECT value FROM json_each({taken})) \
-                 AND i.message IN (SELECT value FROM json_each({messages})) AND i.version <= {version} AND ",
+                 AND ({held_slots} >> i.slot) & 1 AND ",
                  may_be_tried!(), " \
              ORDER BY i.due_at LIMIT {limit})) \
          WHERE total - size < {max_bytes}",
@@ -211,8 +221,7 @@ impl FindOverdue {
         FindOverdue {
             tables: tables.clone(),
             consumer: fetch.consumer,
-            messages: List(fetch.messages.clone()),
-            version: fetch.version,
+            held_slots: fetch.held_slots(),
             priorities,
             slots,
             limit: fetch.limit,
@@ -231,6 +240,7 @@ impl FetchReady {
             consumer: fetch.consumer,
             messages: List(fetch.messages.clone()),
             version: fetch.version,
+            held_slots: fetch.held_slots(),
             priorities,
             slots,
             per_slot: fetch.per_slot,
@@ -251,6 +261,7 @@ impl FetchHeld {
             consumer: fetch.consumer,
             messages: List(fetch.messages.clone()),
             version: fetch.version,
+            held_slots: fetch.held_slots(),
             limit: fetch.limit,
             max_bytes: fetch.max_bytes,
             taken: List(fetch.taken.clone()),
@@ -261,7 +272,7 @@ impl FetchHeld {
 
 pub(crate) fn due(row: DueRow) -> Due {
     let (seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, expires, ..) = row;
-    let (.., version, standing, latest, history, envelope, payload) = row;
+    let (.., (message, version, deaths, standing), latest, history, envelope, payload) = row;
     Due {
         seq,
         attempt,
@@ -272,12 +283,15 @@ pub(crate) fn due(row: DueRow) -> Due {
         key_hash,
         published_at: Ts::of_micros(published_at),
         expires_in: expires.map(from_now),
+        message,
         version,
+        deaths,
         standing: match standing {
             0 => Standing::Run,
             1 => Standing::Blocked,
             2 => Standing::Expired,
-            _ => Standing::Superseded,
+            3 => Standing::Superseded,
+            _ => Standing::Unknown,
         },
         latest,
         history,

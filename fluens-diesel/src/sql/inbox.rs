@@ -5,13 +5,13 @@ use std::time::Duration;
 use diesel::sql_types::{BigInt, Bool, Integer, Nullable};
 
 use super::{bind::List, fetch::may_be_tried, template::statement};
-use crate::Look;
+use crate::{Fetch, Look, Tables};
 
 /// Keys of which rows were set aside behind one that is gone. A step of the index per key, however many wait behind one
 /// row: 100,000 rows behind a parked one would be read by every look. Of the rows that wait the first tells: one that
 /// failed or is parked holds the others back, one that was set aside has nothing left to wait for.
 macro_rules! freed_keys {
-    ($consumer:literal) => {
+    ($consumer:literal, $held:literal) => {
         concat!(
             "WITH RECURSIVE k(hash) AS ( \
                  SELECT min(b.key_hash) FROM {fluens}inbox b WHERE b.consumer_id = ",
@@ -25,51 +25,59 @@ macro_rules! freed_keys {
                  WHERE i.consumer_id = ",
             $consumer,
             " AND i.key_hash = k.hash AND i.state IN (2, 3, 7, 8) \
-                 ORDER BY i.seq LIMIT 1) = 3)"
+                 ORDER BY i.seq LIMIT 1) = 3 AND ",
+            $held,
+            ")"
         )
     };
 }
 
 statement! {
     /// One statement for all consumers of a node, however many: this is what an idle node asks. Each part probes an
-    /// index; on PostgreSQL what is ready is looked for in the gaps between halted slots, whatever their backlog. What is
+    /// index; on PostgreSQL what is ready is looked for slot by slot, if anything is ready at all. What is
     /// parked, behind it or in a halted slot keeps nobody busy; published for later it may enter the line all the same.
-    LookAt { consumers: List<i32> } -> (Integer, Bool, Bool, Nullable<BigInt>, Nullable<BigInt>),
+    /// A node asks for the slots it holds, a bit for each: the lowest six bits of a key's hash are its slot.
+    LookAt { consumers: List<i32>, held_slots: List<i64> } -> (Integer, Bool, Bool, Nullable<BigInt>, Nullable<BigInt>),
     postgres: concat!(
         "SELECT c.id, \
-             EXISTS (SELECT FROM (SELECT slot AS above, lead(slot, 1, 32767::smallint) OVER (ORDER BY slot) AS below \
-                     FROM (SELECT -1::smallint AS slot UNION \
-                         SELECT slot FROM {fluens}halted WHERE consumer_id = c.id) halted) gap \
-                 WHERE EXISTS (SELECT FROM {fluens}inbox i WHERE i.consumer_id = c.id AND i.state = 0 \
-                     AND i.slot > gap.above AND i.slot < gap.below)), \
-             EXISTS (", freed_keys!("c.id"), " SELECT FROM freed), \
+             CASE WHEN EXISTS (SELECT FROM {fluens}inbox i WHERE i.consumer_id = c.id AND i.state = 0) \
+                 THEN EXISTS (SELECT FROM generate_series(0, 63) s(slot) WHERE (c.held >> s.slot) & 1 = 1 \
+                     AND s.slot NOT IN (SELECT slot FROM {fluens}halted WHERE consumer_id = c.id) \
+                     AND EXISTS (SELECT FROM {fluens}inbox i \
+                         WHERE i.consumer_id = c.id AND i.state = 0 AND i.slot = s.slot)) \
+                 ELSE false END, \
+             EXISTS (", freed_keys!("c.id", "(c.held >> (k.hash & 63)::integer) & 1 = 1"), " SELECT FROM freed), \
              (SELECT (extract(epoch FROM i.due_at - {now}) * 1000000)::bigint FROM {fluens}inbox i \
-                 WHERE i.consumer_id = c.id AND i.state = 2 AND ", may_be_tried!(), " ORDER BY i.due_at LIMIT 1), \
-             (SELECT (extract(epoch FROM min(i.due_at) - {now}) * 1000000)::bigint FROM {fluens}inbox i \
-                 WHERE i.consumer_id = c.id AND i.state = 1) \
-         FROM unnest({consumers}) AS c(id)",
+                 WHERE i.consumer_id = c.id AND i.state = 2 AND (c.held >> i.slot) & 1 = 1 AND ", may_be_tried!(), " \
+                 ORDER BY i.due_at LIMIT 1), \
+             (SELECT (extract(epoch FROM i.due_at - {now}) * 1000000)::bigint FROM {fluens}inbox i \
+                 WHERE i.consumer_id = c.id AND i.state = 1 AND (c.held >> i.slot) & 1 = 1 ORDER BY i.due_at LIMIT 1) \
+         FROM unnest({consumers}, {held_slots}) AS c(id, held)",
     ),
     sqlite: concat!(
         "SELECT c.value, \
              EXISTS (SELECT 1 FROM {fluens}inbox i WHERE i.consumer_id = c.value AND i.state = 0 \
-                 AND i.slot NOT IN (SELECT slot FROM {fluens}halted WHERE consumer_id = c.value)), \
-             EXISTS (", freed_keys!("c.value"), " SELECT 1 FROM freed), \
+                 AND (h.value >> i.slot) & 1 AND i.slot NOT IN (SELECT slot FROM {fluens}halted WHERE consumer_id = c.value)), \
+             EXISTS (", freed_keys!("c.value", "(h.value >> (k.hash & 63)) & 1"), " SELECT 1 FROM freed), \
              (SELECT i.due_at - {now} FROM {fluens}inbox i \
-                 WHERE i.consumer_id = c.value AND i.state = 2 AND ", may_be_tried!(), " ORDER BY i.due_at LIMIT 1), \
-             (SELECT min(i.due_at) - {now} FROM {fluens}inbox i WHERE i.consumer_id = c.value AND i.state = 1) \
-         FROM json_each({consumers}) c",
+                 WHERE i.consumer_id = c.value AND i.state = 2 AND (h.value >> i.slot) & 1 AND ", may_be_tried!(), " \
+                 ORDER BY i.due_at LIMIT 1), \
+             (SELECT i.due_at - {now} FROM {fluens}inbox i WHERE i.consumer_id = c.value AND i.state = 1 \
+                 AND (h.value >> i.slot) & 1 ORDER BY i.due_at LIMIT 1) \
+         FROM json_each({consumers}) c JOIN json_each({held_slots}) h ON h.key = c.key",
     ),
 }
 
 statement! {
     /// Scheduled rows whose time has come. Locked, skipping what another node is promoting. `(SELECT {now})`:
     /// PostgreSQL's clock may not lead into an index by itself, and every scheduled row would be read.
-    DueScheduled { consumer: i32, limit: i64 } -> (BigInt, Nullable<BigInt>),
+    DueScheduled { consumer: i32, held_slots: i64, limit: i64 } -> (BigInt, Nullable<BigInt>),
     postgres: "SELECT seq, key_hash FROM {fluens}inbox \
                WHERE consumer_id = {consumer} AND state = 1 AND due_at <= (SELECT {now}) \
+                   AND ({held_slots} >> slot) & 1 = 1 \
                ORDER BY due_at, seq LIMIT {limit} FOR UPDATE SKIP LOCKED",
     sqlite: "SELECT seq, key_hash FROM {fluens}inbox \
-             WHERE consumer_id = {consumer} AND state = 1 AND due_at <= {now} \
+             WHERE consumer_id = {consumer} AND state = 1 AND due_at <= {now} AND ({held_slots} >> slot) & 1 \
              ORDER BY due_at, seq LIMIT {limit}",
 }
 
@@ -98,9 +106,10 @@ statement! {
 statement! {
     /// behind -> ready, up to the next row of the key that is held or parked. Bounded, and per key from the front: what
     /// stays behind goes on blocking what is younger.
-    Release { consumer: i32, limit: i64 },
+    Release { consumer: i32, held_slots: i64, limit: i64 },
     postgres: concat!(
-        "UPDATE {fluens}inbox SET state = 0 WHERE state = 3 AND seq IN (", freed_keys!("{consumer}"), " \
+        "UPDATE {fluens}inbox SET state = 0 WHERE state = 3 AND seq IN (",
+            freed_keys!("{consumer}", "({held_slots} >> (k.hash & 63)::integer) & 1 = 1"), " \
              SELECT b.seq FROM freed, LATERAL (SELECT b.seq FROM {fluens}inbox b \
                  WHERE b.consumer_id = {consumer} AND b.key_hash = freed.hash AND b.state = 3 \
                  AND NOT EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = {consumer} \
@@ -108,13 +117,36 @@ statement! {
                  ORDER BY b.seq LIMIT {limit}) b LIMIT {limit})",
     ),
     sqlite: concat!(
-        "UPDATE {fluens}inbox SET state = 0 WHERE state = 3 AND seq IN (", freed_keys!("{consumer}"), " \
+        "UPDATE {fluens}inbox SET state = 0 WHERE state = 3 AND seq IN (",
+            freed_keys!("{consumer}", "({held_slots} >> (k.hash & 63)) & 1"), " \
              SELECT b.seq FROM freed CROSS JOIN {fluens}inbox b \
                  WHERE b.consumer_id = {consumer} AND b.key_hash = freed.hash AND b.state = 3 \
                  AND NOT EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = {consumer} \
                      AND h.key_hash = freed.hash AND h.state IN (2, 7, 8) AND h.seq < b.seq) \
                  ORDER BY freed.hash, b.seq LIMIT {limit})",
     ),
+}
+
+statement! {
+    /// unknown -> ready, where this node knows it.
+    Recognize { consumer: i32, messages: List<String>, version: i32, held_slots: i64 },
+    postgres: "UPDATE {fluens}inbox SET state = 0 WHERE consumer_id = {consumer} AND state = 8 \
+               AND ({held_slots} >> slot) & 1 = 1 AND message = ANY ({messages}) AND version <= {version}",
+    sqlite: "UPDATE {fluens}inbox SET state = 0 WHERE consumer_id = {consumer} AND state = 8 \
+             AND ({held_slots} >> slot) & 1 AND message IN (SELECT value FROM json_each({messages})) \
+             AND version <= {version}",
+}
+
+impl Recognize {
+    pub(crate) fn new(tables: &Tables, fetch: &Fetch) -> Self {
+        Recognize {
+            tables: tables.clone(),
+            consumer: fetch.consumer,
+            messages: List(fetch.messages.clone()),
+            version: fetch.version,
+            held_slots: fetch.held_slots(),
+        }
+    }
 }
 
 pub(crate) type LookRow = (i32, bool, bool, Option<i64>, Option<i64>);

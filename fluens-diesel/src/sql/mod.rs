@@ -10,6 +10,7 @@ pub(crate) mod fetch;
 pub(crate) mod find;
 pub(crate) mod inbox;
 pub(crate) mod letters;
+pub(crate) mod nodes;
 pub(crate) mod registry;
 pub(crate) mod schedule;
 pub(crate) mod schema;

@@ -1,9 +1,10 @@
 //! What becomes of a delivery. Every statement is a compare-and-set: the row is still there and nobody has stored
-//! another attempt since it was fetched.
+//! another attempt since it was fetched, and the node that has it was not declared dead.
 
 use super::{
     Tables,
     bind::List,
+    nodes::alive,
     template::statement,
     text::{micros, storable},
 };
@@ -12,22 +13,30 @@ use crate::{Acked, Held, Id, NewLetter};
 statement! {
     /// ready | held -> gone, for a whole group at once. The caller counts: fewer rows, and it rolls back. Deleting
     /// costs half of flagging.
-    Ack { seqs: List<i64>, attempts: List<i32> },
-    postgres: "DELETE FROM {fluens}inbox i USING unnest({seqs}, {attempts}) AS a(seq, attempt) \
-               WHERE i.seq = a.seq AND i.attempt = a.attempt AND i.state IN (0, 2)",
-    sqlite: "DELETE FROM {fluens}inbox WHERE state IN (0, 2) AND (seq, attempt) IN ( \
-                 SELECT s.value, a.value FROM json_each({seqs}) s JOIN json_each({attempts}) a ON a.key = s.key)",
+    Ack { node: i64, seqs: List<i64>, attempts: List<i32> },
+    postgres: concat!(
+        "DELETE FROM {fluens}inbox i USING unnest({seqs}, {attempts}) AS a(seq, attempt) \
+         WHERE i.seq = a.seq AND i.attempt = a.attempt AND i.state IN (0, 2) AND ", alive!(),
+    ),
+    sqlite: concat!(
+        "DELETE FROM {fluens}inbox WHERE state IN (0, 2) AND (seq, attempt) IN ( \
+             SELECT s.value, a.value FROM json_each({seqs}) s JOIN json_each({attempts}) a ON a.key = s.key) AND ", alive!(),
+    ),
 }
 
 statement! {
     /// ready | held -> held: the attempt is stored, and the key waits.
-    Hold { seq: i64, attempt: i32, attempts: i32, after_micros: i64, error: String, history: String },
-    postgres: "UPDATE {fluens}inbox SET state = 2, attempt = {attempts}, error = {error}, history = {history}, \
-                   due_at = {now} + {after_micros} * interval '1 microsecond' \
-               WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2)",
-    sqlite: "UPDATE {fluens}inbox SET state = 2, attempt = {attempts}, error = {error}, history = {history}, \
-                 due_at = {now} + {after_micros} \
-             WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2)",
+    Hold { node: i64, seq: i64, attempt: i32, attempts: i32, after_micros: i64, error: String, history: String },
+    postgres: concat!(
+        "UPDATE {fluens}inbox SET state = 2, attempt = {attempts}, deaths = 0, error = {error}, history = {history}, \
+             due_at = {now} + {after_micros} * interval '1 microsecond' \
+         WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2) AND ", alive!(),
+    ),
+    sqlite: concat!(
+        "UPDATE {fluens}inbox SET state = 2, attempt = {attempts}, deaths = 0, error = {error}, history = {history}, \
+             due_at = {now} + {after_micros} \
+         WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2) AND ", alive!(),
+    ),
 }
 
 statement! {
@@ -38,28 +47,49 @@ statement! {
 }
 
 statement! {
+    /// ready -> unknown: it waits for a node that knows it, and holds its key back.
+    SetUnknown { seqs: List<i64> },
+    postgres: "UPDATE {fluens}inbox SET state = 8 WHERE seq = ANY ({seqs}) AND state = 0",
+    sqlite: "UPDATE {fluens}inbox SET state = 8 WHERE seq IN (SELECT value FROM json_each({seqs})) AND state = 0",
+}
+
+statement! {
+    /// Written down before they run: should the process end now, they may have been the reason. Fewer: somebody settled
+    /// some of them.
+    Suspect { node: i64, seqs: List<i64>, attempts: List<i32> },
+    postgres: concat!("UPDATE {fluens}inbox i SET deaths = LEAST(i.deaths + 1, 1000) \
+               FROM unnest({seqs}, {attempts}) AS a(seq, attempt) \
+               WHERE i.seq = a.seq AND i.attempt = a.attempt AND i.state IN (0, 2) AND ", alive!()),
+    sqlite: concat!("UPDATE {fluens}inbox SET deaths = min(deaths + 1, 1000) \
+             WHERE state IN (0, 2) AND (seq, attempt) IN ( \
+                 SELECT s.value, a.value FROM json_each({seqs}) s JOIN json_each({attempts}) a ON a.key = s.key) \
+             AND ", alive!()),
+}
+
+statement! {
     /// ready | held -> expired, if that is what the database's clock says: a node only reckons.
-    Expire { seqs: List<i64>, attempts: List<i32> },
-    postgres: "UPDATE {fluens}inbox i SET state = 4, ended_at = {now} FROM unnest({seqs}, {attempts}) AS a(seq, attempt) \
-               WHERE i.seq = a.seq AND i.attempt = a.attempt AND i.state IN (0, 2) AND i.expires_at <= {now}",
-    sqlite: "UPDATE {fluens}inbox SET state = 4, ended_at = {now} \
+    Expire { node: i64, seqs: List<i64>, attempts: List<i32> },
+    postgres: concat!("UPDATE {fluens}inbox i SET state = 4, ended_at = {now} FROM unnest({seqs}, {attempts}) AS a(seq, attempt) \
+               WHERE i.seq = a.seq AND i.attempt = a.attempt AND i.state IN (0, 2) AND i.expires_at <= {now} AND ", alive!()),
+    sqlite: concat!("UPDATE {fluens}inbox SET state = 4, ended_at = {now} \
              WHERE state IN (0, 2) AND expires_at <= {now} AND (seq, attempt) IN ( \
-                 SELECT s.value, a.value FROM json_each({seqs}) s JOIN json_each({attempts}) a ON a.key = s.key)",
+                 SELECT s.value, a.value FROM json_each({seqs}) s JOIN json_each({attempts}) a ON a.key = s.key) \
+             AND ", alive!()),
 }
 
 statement! {
     /// ready -> superseded, if that is still true: the newer one may have been taken back, or be done, since it was
     /// fetched. One that was tried already goes on.
-    Supersede { seqs: List<i64>, attempts: List<i32> },
-    postgres: "UPDATE {fluens}inbox i SET state = 6, ended_at = {now} FROM unnest({seqs}, {attempts}) AS a(seq, attempt) \
+    Supersede { node: i64, seqs: List<i64>, attempts: List<i32> },
+    postgres: concat!("UPDATE {fluens}inbox i SET state = 6, ended_at = {now} FROM unnest({seqs}, {attempts}) AS a(seq, attempt) \
                WHERE i.seq = a.seq AND i.attempt = a.attempt AND i.attempt = 0 AND i.state = 0 \
                AND EXISTS (SELECT FROM {fluens}inbox n WHERE n.consumer_id = i.consumer_id \
-                   AND n.latest = i.latest AND n.state = 0 AND n.seq > i.seq)",
-    sqlite: "UPDATE {fluens}inbox AS i SET state = 6, ended_at = {now} WHERE i.state = 0 AND i.attempt = 0 \
+                   AND n.latest = i.latest AND n.state = 0 AND n.seq > i.seq) AND ", alive!()),
+    sqlite: concat!("UPDATE {fluens}inbox AS i SET state = 6, ended_at = {now} WHERE i.state = 0 AND i.attempt = 0 \
              AND (i.seq, i.attempt) IN ( \
                  SELECT s.value, a.value FROM json_each({seqs}) s JOIN json_each({attempts}) a ON a.key = s.key) \
              AND EXISTS (SELECT 1 FROM {fluens}inbox n WHERE n.consumer_id = i.consumer_id \
-                 AND n.latest = i.latest AND n.latest IS NOT NULL AND n.state = 0 AND n.seq > i.seq)",
+                 AND n.latest = i.latest AND n.latest IS NOT NULL AND n.state = 0 AND n.seq > i.seq) AND ", alive!()),
 }
 
 statement! {
@@ -78,23 +108,24 @@ statement! {
 statement! {
     /// Copies a row that is given up. Locked: of two nodes only one writes the letter.
     WriteLetter {
-        id: Id, seq: i64, attempt: i32, attempts: i32, key: Option<String>, code: String, error_type: String,
+        node: i64, id: Id, seq: i64, attempt: i32, attempts: i32, key: Option<String>, code: String, error_type: String,
         error: String, fingerprint: String, history: String, holds_back: i16,
     },
-    postgres: "INSERT INTO {fluens}dead_letter (id, seq, key_hash, latest, published_at, expires_at, died_at, message_id, \
+    postgres: concat!("INSERT INTO {fluens}dead_letter (id, seq, key_hash, latest, published_at, expires_at, died_at, message_id, \
                    consumer_id, version, attempts, slot, priority, holds_back, once, message, key, code, error_type, \
                    error, fingerprint, history, envelope, payload) \
                SELECT {id}, seq, key_hash, latest, published_at, expires_at, {now}, message_id, \
                    consumer_id, version, {attempts}, slot, priority, {holds_back}, once, message, {key}, {code}, \
                    {error_type}, {error}, {fingerprint}, {history}, envelope, payload \
-               FROM {fluens}inbox WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2) FOR UPDATE",
-    sqlite: "INSERT INTO {fluens}dead_letter (id, seq, key_hash, latest, published_at, expires_at, died_at, message_id, \
+               FROM {fluens}inbox WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2) AND ",
+        alive!(), " FOR UPDATE"),
+    sqlite: concat!("INSERT INTO {fluens}dead_letter (id, seq, key_hash, latest, published_at, expires_at, died_at, message_id, \
                  consumer_id, version, attempts, slot, priority, holds_back, once, message, key, code, error_type, \
                  error, fingerprint, history, envelope, payload) \
              SELECT {id}, seq, key_hash, latest, published_at, expires_at, {now}, message_id, \
                  consumer_id, version, {attempts}, slot, priority, {holds_back}, once, message, {key}, {code}, \
                  {error_type}, {error}, {fingerprint}, {history}, envelope, payload \
-             FROM {fluens}inbox WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2)",
+             FROM {fluens}inbox WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2) AND ", alive!()),
 }
 
 statement! {
@@ -114,9 +145,10 @@ statement! {
 }
 
 impl Hold {
-    pub(crate) fn new(tables: &Tables, held: &Held) -> Self {
+    pub(crate) fn new(tables: &Tables, node: i64, held: &Held) -> Self {
         Hold {
             tables: tables.clone(),
+            node,
             seq: held.row.seq,
             attempt: held.row.attempt,
             attempts: held.attempts,
@@ -128,9 +160,10 @@ impl Hold {
 }
 
 impl WriteLetter {
-    pub(crate) fn new(tables: &Tables, letter: &NewLetter) -> Self {
+    pub(crate) fn new(tables: &Tables, node: i64, letter: &NewLetter) -> Self {
         WriteLetter {
             tables: tables.clone(),
+            node,
             id: letter.id,
             seq: letter.row.seq,
             attempt: letter.row.attempt,

@@ -116,7 +116,7 @@ fn establish_once(
     Ok(SyncConnectionWrapper::new(conn))
 }
 
-pub(super) fn unreachable(place: &Place, error: &ConnectionError) -> OpenError {
+pub(super) fn unreachable(place: &Place, error: &impl std::error::Error) -> OpenError {
     let url = match place {
         Place::Memory => "sqlite::memory:".to_owned(),
         Place::File(path) => format!("sqlite:{path}"),

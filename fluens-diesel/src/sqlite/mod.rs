@@ -4,6 +4,7 @@ mod append;
 mod connect;
 mod in_place;
 mod pool;
+mod wire;
 
 use diesel::{
     QueryResult,
@@ -18,6 +19,7 @@ use diesel_async::sync_connection_wrapper::SyncConnectionWrapper;
 use append::{AppendOne, append_ones};
 pub use in_place::InPlace;
 pub use pool::{Guard, Pool};
+pub use wire::Wire;
 
 use crate::{
     Connect, DatabaseSettings, Dialect, NewMessage, OpenError, StoreError, UniqueKey,

@@ -47,13 +47,15 @@ pub(crate) async fn the_newest_runs<S: Probe>(
                 let (old, run): (Vec<_>, Vec<_>) =
                     rows.into_iter().partition(|row| row.standing == Standing::Superseded);
                 let old: Vec<Acked> = old.iter().map(acked).collect();
-                S::supersede(&mut bench.conn, &bench.tables, &old).await.unwrap();
+                S::supersede(&mut bench.conn, &bench.tables, bench.node, &old).await.unwrap();
                 memory.extend(run);
             }
             Step::Run if memory.is_empty() => {}
             Step::Run => {
                 let row = memory.remove(0);
-                if S::supersede(&mut bench.conn, &bench.tables, &[acked(&row)]).await.unwrap() == 0 {
+                if S::supersede(&mut bench.conn, &bench.tables, bench.node, &[acked(&row)]).await.unwrap()
+                    == 0
+                {
                     let kind = row.key_hash.unwrap();
                     prop_assert_eq!(newest.get(&kind), Some(&row.payload[0]), "it is the newest");
                     prop_assert_eq!(bench.ack(&row).await, 1);

@@ -233,7 +233,7 @@ pub(crate) async fn expired_messages_are_found_in_line<S: Probe>(mut bench: Benc
     bench.clock.advance(HOUR);
     let rows = bench.fetch().await;
     let expired: Vec<_> = rows.iter().filter(|row| row.standing == Standing::Expired).map(acked).collect();
-    assert_eq!(S::expire(&mut bench.conn, &bench.tables, &expired).await.unwrap(), 2);
+    assert_eq!(S::expire(&mut bench.conn, &bench.tables, bench.node, &expired).await.unwrap(), 2);
 
     let none = Wanted::default();
     let page = S::find_expired(&mut bench.conn, &bench.tables, &none, None, 1).await.unwrap();

@@ -16,8 +16,8 @@ pub(crate) async fn only_the_newest_of_its_kind_runs<S: Probe>(mut bench: Bench<
     let run = |payload, latest| (payload, Standing::Run, latest);
     assert_eq!(standing, [superseded(1), superseded(2), run(3, Some(8)), run(4, None), run(5, Some(9))]);
     let all: Vec<_> = rows.iter().map(acked).collect();
-    assert_eq!(S::supersede(&mut bench.conn, &bench.tables, &all).await.unwrap(), 2);
-    assert_eq!(S::supersede(&mut bench.conn, &bench.tables, &all).await.unwrap(), 0);
+    assert_eq!(S::supersede(&mut bench.conn, &bench.tables, bench.node, &all).await.unwrap(), 2);
+    assert_eq!(S::supersede(&mut bench.conn, &bench.tables, bench.node, &all).await.unwrap(), 0);
     assert_eq!(bench.runnable().await, [3, 4, 5]);
     assert_eq!(bench.rows("inbox", "state = 6 AND ended_at IS NOT NULL").await, 2);
 }
@@ -30,7 +30,7 @@ pub(crate) async fn one_that_was_tried_is_not_superseded<S: Probe>(mut bench: Be
     bench.clock.advance(SECOND);
     let held = bench.fetch_held().await.remove(0);
     assert_eq!((held.standing, held.latest, held.history.as_deref()), (Standing::Run, Some(9), Some("[1]")));
-    assert_eq!(S::supersede(&mut bench.conn, &bench.tables, &[acked(&held)]).await.unwrap(), 0);
+    assert_eq!(S::supersede(&mut bench.conn, &bench.tables, bench.node, &[acked(&held)]).await.unwrap(), 0);
 }
 
 pub(crate) async fn a_failed_row_holds_back_its_key_unless_order_is_relaxed<S: Probe>(mut bench: Bench<S>) {

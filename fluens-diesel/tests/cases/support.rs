@@ -22,6 +22,7 @@ pub(crate) struct Bench<S: Store> {
     pub(crate) tables: Tables,
     pub(crate) clock: OwnedClock,
     pub(crate) consumer: i32,
+    pub(crate) node: i64,
 }
 
 impl<S: Probe> Bench<S> {
@@ -30,8 +31,9 @@ impl<S: Probe> Bench<S> {
         let tables = Tables::new(schema, Clock::Owned(clock.clone()));
         let mut conn = S::writer(pool).await.unwrap();
         S::migrate(&mut conn, &tables).await.unwrap();
-        let mut bench = Bench { conn, tables, clock, consumer: 0 };
+        let mut bench = Bench { conn, tables, clock, consumer: 0, node: 0 };
         bench.consumer = bench.register(&["ship"]).await;
+        bench.node = bench.join("bench").await;
         bench
     }
 
@@ -39,6 +41,14 @@ impl<S: Probe> Bench<S> {
         let names = names.iter().map(|&name| name.to_owned()).collect();
         let wanted = Registration { module: "shop".into(), names, messages: vec![MESSAGE.into()] };
         S::register(&mut self.conn, &self.tables, &[wanted]).await.unwrap()[0]
+    }
+
+    /// A node that knows the consumer, with a lease of ten seconds.
+    pub(crate) async fn join(&mut self, name: &str) -> i64 {
+        match S::join(&mut self.conn, &self.tables, &node(name, self.consumer)).await.unwrap() {
+            Joined::As(id) => id,
+            Joined::NameTaken(by) => panic!("{name} is taken by {by:?}"),
+        }
     }
 
     pub(crate) async fn publish(&mut self, batch: Vec<NewMessage>) -> Vec<Option<u32>> {
@@ -97,15 +107,16 @@ impl<S: Probe> Bench<S> {
     }
 
     pub(crate) async fn look(&mut self) -> Look {
-        S::look(&mut self.conn, &self.tables, &[self.consumer]).await.unwrap()[0]
+        S::look(&mut self.conn, &self.tables, &[(self.consumer, -1)]).await.unwrap()[0]
     }
 
     pub(crate) async fn promote(&mut self) -> usize {
-        S::promote(&mut self.conn, &self.tables, self.consumer).await.unwrap()
+        let wanted = self.wanted();
+        S::promote(&mut self.conn, &self.tables, &wanted).await.unwrap()
     }
 
     pub(crate) async fn ack(&mut self, row: &Due) -> usize {
-        S::ack(&mut self.conn, &self.tables, &[acked(row)]).await.unwrap()
+        S::ack(&mut self.conn, &self.tables, self.node, &[acked(row)]).await.unwrap()
     }
 
     pub(crate) async fn hold(&mut self, row: &Due, after: Duration) -> usize {
@@ -116,13 +127,13 @@ impl<S: Probe> Bench<S> {
             error: "no\0".into(),
             history: "[1]".into(),
         };
-        S::hold(&mut self.conn, &self.tables, &held).await.unwrap()
+        S::hold(&mut self.conn, &self.tables, self.node, &held).await.unwrap()
     }
 
     pub(crate) async fn bury(&mut self, row: &Due, holds_back: HoldsBack) -> Option<Id> {
         let letter = letter(row, holds_back);
         S::begin(&mut self.conn).await.unwrap();
-        let moved = S::bury(&mut self.conn, &self.tables, &letter).await.unwrap();
+        let moved = S::bury(&mut self.conn, &self.tables, self.node, &letter).await.unwrap();
         self.commit().await;
         (moved == 1).then_some(letter.id)
     }
@@ -212,4 +223,16 @@ pub(crate) fn unique(payload: u8, key: &str, within: Option<Duration>) -> NewMes
     let within_micros = within.map(|within| i64::try_from(within.as_micros()).unwrap());
     let unique = UniqueKey { message: MESSAGE, key: key.into(), hash, within_micros };
     NewMessage { unique: Some(unique), ..plain(payload) }
+}
+
+pub(crate) fn node(name: &str, consumer: i32) -> NewNode {
+    NewNode {
+        name: name.to_owned(),
+        host: "here".to_owned(),
+        process: String::new(),
+        session: String::new(),
+        version: "1".to_owned(),
+        lease: SECOND * 10,
+        knows: vec![Knows { consumer, version: 1, messages: vec![MESSAGE.to_owned()] }],
+    }
 }

@@ -2,11 +2,8 @@
 
 use std::hash::Hasher;
 
-use fluens_diesel::Id;
+use fluens_diesel::{Id, SLOTS};
 use uuid::Uuid;
-
-/// How many slots a consumer's messages are spread over: a constant of the product, stored in every row.
-pub(crate) const SLOTS: u16 = 64;
 
 /// A partition key as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 pub use codec::{Codec, Json};
 pub use envelope::Envelope;
+pub(crate) use key::stored_slot;
 pub use key::{Key, PartitionKey, stable_hash};
-pub(crate) use key::{SLOTS, stored_slot};
 pub(crate) use name::is_plain;
 pub(crate) use outbound::{Origin, micros};
 pub use outbound::{Outbound, Publishable, Receipt, Staged, message};

@@ -6,9 +6,11 @@ macro_rules! stamp_inbox {
             async fn look(
                 conn: &mut Self::Conn,
                 tables: &Tables,
-                consumers: &[i32],
+                held: &[(i32, i64)],
             ) -> QueryResult<Vec<Look>> {
-                let look = LookAt { tables: tables.clone(), consumers: consumers.iter().copied().collect() };
+                let consumers = held.iter().map(|(consumer, _)| *consumer).collect();
+                let held_slots = held.iter().map(|(_, slots)| *slots).collect();
+                let look = LookAt { tables: tables.clone(), consumers, held_slots };
                 let rows: Vec<LookRow> = look.load(conn).await?;
                 Ok(rows.into_iter().map(look_of).collect())
             }
@@ -32,10 +34,12 @@ macro_rules! stamp_inbox {
                 Ok(rows.into_iter().map(due).collect())
             }
 
-            async fn promote(conn: &mut Self::Conn, tables: &Tables, consumer: i32) -> QueryResult<usize> {
+            async fn promote(conn: &mut Self::Conn, tables: &Tables, fetch: &Fetch) -> QueryResult<usize> {
                 in_transaction::<Self, _>(conn, async |conn| {
                     const LIMIT: i64 = 500;
-                    let scheduled = DueScheduled { tables: tables.clone(), consumer, limit: LIMIT };
+                    let (consumer, held_slots) = (fetch.consumer, fetch.held_slots());
+                    let scheduled =
+                        DueScheduled { tables: tables.clone(), consumer, held_slots, limit: LIMIT };
                     let due: Vec<(i64, Option<i64>)> = scheduled.load(conn).await?;
                     if !due.is_empty() {
                         Self::lock_keys(conn, tables, due.iter().filter_map(|(_, key)| *key)).await?;
@@ -43,9 +47,9 @@ macro_rules! stamp_inbox {
                         Requeue { tables: tables.clone(), seqs: seqs.clone() }.execute(conn).await?;
                         RemoveScheduled { tables: tables.clone(), seqs }.execute(conn).await?;
                     }
-                    let released =
-                        Release { tables: tables.clone(), consumer, limit: LIMIT }.execute(conn).await?;
-                    Ok(due.len() + released)
+                    let recognized = Recognize::new(tables, fetch).execute(conn).await?;
+                    let released = Release { tables: tables.clone(), consumer, held_slots, limit: LIMIT };
+                    Ok(due.len() + recognized + released.execute(conn).await?)
                 })
                 .await
             }

@@ -3,6 +3,7 @@
 
 mod inbox;
 mod letters;
+mod nodes;
 mod registry;
 mod schedule;
 mod schema;
@@ -12,6 +13,7 @@ mod upkeep;
 use diesel::QueryResult;
 use diesel_async::{AsyncConnection, TransactionManager};
 
+use super::bind::List;
 use crate::Connect;
 
 /// `stamp!(Db, MIGRATIONS)` implements all roles but [`Connect`]. The store brings what differs: `lock_keys`,
@@ -24,6 +26,7 @@ macro_rules! stamp {
         $crate::sql::stamp_prelude::stamp_schedule!($store);
         $crate::sql::stamp_prelude::stamp_upkeep!($store);
         $crate::sql::stamp_prelude::stamp_registry!($store);
+        $crate::sql::stamp_prelude::stamp_nodes!($store);
         $crate::sql::stamp_prelude::stamp_schema!($store, $migrations);
     };
 }
@@ -34,12 +37,14 @@ pub(crate) mod prelude {
     pub(crate) use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 
     pub(crate) use super::{
-        in_transaction, inbox::stamp_inbox, letters::stamp_letters, registry::stamp_registry,
-        schedule::stamp_schedule, schema::stamp_schema, settle::stamp_settle, stamp, upkeep::stamp_upkeep,
+        in_transaction, inbox::stamp_inbox, letters::stamp_letters, nodes::stamp_nodes, pairs_of,
+        registry::stamp_registry, schedule::stamp_schedule, schema::stamp_schema, settle::stamp_settle,
+        stamp, upkeep::stamp_upkeep,
     };
     pub(crate) use crate::{
-        Acked, Due, Edit, Ended, Fetch, Held, HoldsBack, Id, Letter, LetterState, Look, Migration, NewLetter,
-        Recurring, Registration, Retention, SCHEMA_VERSION, SchemaVersion, Swept, Tables, Ts, Wanted,
+        Acked, Due, Edit, Ended, Fetch, Granted, Held, HoldsBack, Id, Joined, Letter, LetterState, Look,
+        Migration, NewLetter, NewNode, Pulse, Recurring, Registration, Retention, SCHEMA_VERSION,
+        SchemaVersion, Survey, Swept, Tables, Ts, Wanted,
         sql::{
             bind::List,
             fetch::{DueRow, FetchHeld, FetchReady, FindOverdue, due},
@@ -47,10 +52,17 @@ pub(crate) mod prelude {
                 CountExpired, CountLetters, EndedRow, FindExpired, FindLetters, LetterRow, ended as ended_of,
                 letter as letter_of,
             },
-            inbox::{DueScheduled, LookAt, LookRow, Release, RemoveScheduled, Requeue, look as look_of},
+            inbox::{
+                DueScheduled, LookAt, LookRow, Recognize, Release, RemoveScheduled, Requeue, look as look_of,
+            },
             letters::{
                 EditLetter, ExtendKey, ExtendSlot, HoldNothing, LockLetter, Locked, LockedRow, Reenter,
                 RemoveParked, SettleLetter, Unhalt,
+            },
+            nodes::{
+                AllKnow, AllSlots, Beat, ClearSuspects, ForgetKnows, Free, FreeSuspect, Generation,
+                GiveSlots, InsertKnows, InsertNode, InsertSlots, LockDead, MemberRow, Members, MoveOn,
+                NoteNeed, Paused, RemoveNode, TakeSlots, granted, knows, member, slot_row,
             },
             registry::{
                 self, IdsOfNames, LockRegistry, Merge, MoveHalted, MoveLetters, MoveRows, NameConsumer,
@@ -61,7 +73,10 @@ pub(crate) mod prelude {
                 planned_states,
             },
             schema::{self, HasSchema, ReadVersion},
-            settle::{Ack, Archive, Expire, Halt, Hold, Park, SetAside, Supersede, WriteLetter, columns},
+            settle::{
+                Ack, Archive, Expire, Halt, Hold, Park, SetAside, SetUnknown, Supersede, Suspect,
+                WriteLetter, columns,
+            },
             text::micros,
             upkeep::{
                 RECURRING_KEPT, SweepEnded, SweepHistory, SweepKeysByTime, SweepKeysDone, SweepLetters,
@@ -87,4 +102,9 @@ pub(crate) async fn in_transaction<S: Connect, R>(
             Err(error)
         }
     }
+}
+
+/// Consumers and slots, column by column.
+pub(crate) fn pairs_of(pairs: &[(i32, i16)]) -> (List<i32>, List<i16>) {
+    (pairs.iter().map(|(consumer, _)| *consumer).collect(), pairs.iter().map(|(_, slot)| *slot).collect())
 }

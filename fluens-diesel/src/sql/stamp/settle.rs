@@ -3,13 +3,23 @@
 macro_rules! stamp_settle {
     ($store:ty) => {
         impl $crate::Settle for $store {
-            async fn ack(conn: &mut Self::Conn, tables: &Tables, rows: &[Acked]) -> QueryResult<usize> {
+            async fn ack(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                node: i64,
+                rows: &[Acked],
+            ) -> QueryResult<usize> {
                 let (seqs, attempts) = columns(rows);
-                Ack { tables: tables.clone(), seqs, attempts }.execute(conn).await
+                Ack { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
             }
 
-            async fn hold(conn: &mut Self::Conn, tables: &Tables, held: &Held) -> QueryResult<usize> {
-                Hold::new(tables, held).execute(conn).await
+            async fn hold(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                node: i64,
+                held: &Held,
+            ) -> QueryResult<usize> {
+                Hold::new(tables, node, held).execute(conn).await
             }
 
             async fn set_aside(conn: &mut Self::Conn, tables: &Tables, rows: &[Acked]) -> QueryResult<usize> {
@@ -17,14 +27,43 @@ macro_rules! stamp_settle {
                 SetAside { tables: tables.clone(), seqs }.execute(conn).await
             }
 
-            async fn expire(conn: &mut Self::Conn, tables: &Tables, rows: &[Acked]) -> QueryResult<usize> {
-                let (seqs, attempts) = columns(rows);
-                Expire { tables: tables.clone(), seqs, attempts }.execute(conn).await
+            async fn set_unknown(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                rows: &[Acked],
+            ) -> QueryResult<usize> {
+                let (seqs, _) = columns(rows);
+                SetUnknown { tables: tables.clone(), seqs }.execute(conn).await
             }
 
-            async fn supersede(conn: &mut Self::Conn, tables: &Tables, rows: &[Acked]) -> QueryResult<usize> {
+            async fn suspect(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                node: i64,
+                rows: &[Acked],
+            ) -> QueryResult<usize> {
                 let (seqs, attempts) = columns(rows);
-                Supersede { tables: tables.clone(), seqs, attempts }.execute(conn).await
+                Suspect { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
+            }
+
+            async fn expire(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                node: i64,
+                rows: &[Acked],
+            ) -> QueryResult<usize> {
+                let (seqs, attempts) = columns(rows);
+                Expire { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
+            }
+
+            async fn supersede(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                node: i64,
+                rows: &[Acked],
+            ) -> QueryResult<usize> {
+                let (seqs, attempts) = columns(rows);
+                Supersede { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
             }
 
             async fn archive(
@@ -37,14 +76,19 @@ macro_rules! stamp_settle {
                 Archive { tables: tables.clone(), seqs, attempts, runs }.execute(conn).await
             }
 
-            async fn bury(conn: &mut Self::Conn, tables: &Tables, letter: &NewLetter) -> QueryResult<usize> {
+            async fn bury(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                node: i64,
+                letter: &NewLetter,
+            ) -> QueryResult<usize> {
                 let (row, attempts) = (letter.row, letter.attempts);
-                let written = WriteLetter::new(tables, letter).execute(conn).await?;
+                let written = WriteLetter::new(tables, node, letter).execute(conn).await?;
                 if written == 0 {
                     return Ok(0);
                 }
                 match letter.holds_back {
-                    HoldsBack::Nothing => return Self::ack(conn, tables, &[row]).await,
+                    HoldsBack::Nothing => return Self::ack(conn, tables, node, &[row]).await,
                     HoldsBack::Key => {}
                     HoldsBack::Slot => {
                         Halt { tables: tables.clone(), letter: letter.id }.execute(conn).await?;

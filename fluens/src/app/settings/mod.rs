@@ -9,7 +9,7 @@ use std::{
 };
 
 use config::{Config, Environment, File, Value};
-use fluens_diesel::{Clock, Retention};
+use fluens_diesel::{Clock, Id, Retention};
 
 use self::read::Reader;
 use super::Problem;
@@ -73,6 +73,8 @@ pub(crate) struct Settings {
     pub(crate) heartbeat: Duration,
     /// Silent for so long, it is taken for dead.
     pub(crate) lease: Duration,
+    /// What this start calls its connections.
+    pub(crate) session: String,
     /// When failed deliveries run again, unless their consumer says otherwise.
     retry: RetrySettings,
     consumers: BTreeMap<String, ConsumerSettings>,
@@ -101,6 +103,11 @@ struct ModuleSettings {
     schema: Option<String>,
 }
 
+/// Short, and nobody else's: the random end of an id.
+fn new_session() -> String {
+    Id::new().0.simple().to_string().split_off(20)
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Settings {
@@ -126,6 +133,7 @@ impl Default for Settings {
             node: None,
             heartbeat: Duration::from_secs(3),
             lease: Duration::from_secs(10),
+            session: new_session(),
             retry: RetrySettings::default(),
             consumers: BTreeMap::new(),
             clock: Clock::Database,

@@ -1,0 +1,101 @@
+//! One connection: settings in, a connection out that is named, and set up to notice when the other side is gone.
+
+use diesel::{ConnectionError, ConnectionResult, connection::CacheSize};
+use diesel_async::{AsyncConnection, AsyncPgConnection};
+use tokio_postgres::{Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::tls;
+use crate::{DatabaseSettings, OpenError, redacted};
+
+const EXAMPLE: &str = "`postgres://user:password@host:5432/name`, with `?sslmode=verify-full` for checked TLS; \
+    for SQLite, `db: fluens::sqlite::Db` in the module";
+
+/// Where to connect, and how.
+#[derive(Clone)]
+pub(super) struct Target {
+    config: Config,
+    tls: Option<MakeRustlsConnect>,
+    statement_cache: bool,
+    /// Without secrets.
+    url: String,
+}
+
+impl Target {
+    pub(super) fn of(settings: &DatabaseSettings) -> Result<Self, OpenError> {
+        let url = redacted(&settings.url);
+        if !(settings.url.starts_with("postgres://") || settings.url.starts_with("postgresql://")) {
+            return Err(OpenError::WrongUrl { url, kind: "PostgreSQL", example: EXAMPLE });
+        }
+        let (mut config, tls) = tls::of_url(&settings.url).map_err(|reason| unreachable(&url, reason))?;
+        config.application_name(application_name(config.get_application_name(), &settings.session));
+        Ok(Target { config, tls, statement_cache: settings.statement_cache, url })
+    }
+
+    pub(super) async fn connect(&self) -> ConnectionResult<AsyncPgConnection> {
+        let bad = |error: tokio_postgres::Error| ConnectionError::BadConnection(chain(&error));
+        let mut conn = match &self.tls {
+            None => {
+                let (client, connection) = self.config.connect(NoTls).await.map_err(bad)?;
+                AsyncPgConnection::try_from_client_and_connection(client, connection).await?
+            }
+            Some(tls) => {
+                let (client, connection) = self.config.connect(tls.clone()).await.map_err(bad)?;
+                AsyncPgConnection::try_from_client_and_connection(client, connection).await?
+            }
+        };
+        if !self.statement_cache {
+            conn.set_prepared_statement_cache_size(CacheSize::Disabled);
+        }
+        Ok(conn)
+    }
+
+    pub(super) fn unreachable(&self, reason: String) -> OpenError {
+        unreachable(&self.url, reason)
+    }
+}
+
+/// What we call our connections: `fluens-4f1c`.
+pub(super) fn own_application_name(session: &str) -> String {
+    if session.is_empty() { "fluens".to_owned() } else { format!("fluens-{session}") }
+}
+
+/// Ours, behind the one that the url gives: `shop/fluens-4f1c`. PostgreSQL cuts at 63 bytes, so theirs is cut first.
+fn application_name(given: Option<&str>, session: &str) -> String {
+    const LONGEST: usize = 63;
+    let own = own_application_name(session);
+    let Some(given) = given else { return own };
+    let room = LONGEST.saturating_sub(own.len() + 1);
+    format!("{}/{own}", &given[..given.floor_char_boundary(room)])
+}
+
+/// tokio-postgres keeps the interesting half of an error in its source.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text = format!("{text}: {cause}");
+        next = cause.source();
+    }
+    text
+}
+
+fn unreachable(url: &str, reason: String) -> OpenError {
+    let help =
+        "check host, port, database, user and password, `sslmode`, and that the server runs".to_owned();
+    OpenError::Unreachable { url: url.to_owned(), reason, help }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_carry_the_name_of_their_process() {
+        assert_eq!(application_name(None, ""), "fluens");
+        assert_eq!(application_name(None, "4f1c"), "fluens-4f1c");
+        assert_eq!(application_name(Some("shop"), "4f1c"), "shop/fluens-4f1c");
+        let long = application_name(Some(&"\u{e9}".repeat(40)), "4f1c");
+        assert!(long.len() <= 63 && long.ends_with("\u{e9}/fluens-4f1c"), "{long}");
+    }
+}
