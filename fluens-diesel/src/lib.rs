@@ -19,7 +19,7 @@ pub mod sqlite;
 pub use rows::{
     Acked, Appended, Due, Edit, Ended, Granted, Held, HoldsBack, Joined, Knows, Letter, LetterState, Look,
     Member, NewLetter, NewMessage, NewNode, Pulse, Recurring, Registration, Retention, SchemaVersion,
-    SlotRow, Standing, Survey, Swept, UniqueKey, Wanted, state,
+    SlotRow, Standing, Survey, Swept, Taken, UniqueKey, Wanted, state,
 };
 pub use settings::{DatabaseSettings, redacted};
 pub use sql::{Clock, Fetch, OwnedClock, Tables, append_async, append_sync};

@@ -12,9 +12,9 @@ use diesel::{
 use diesel_async::AsyncConnection;
 
 use crate::{
-    Acked, DatabaseSettings, Due, Edit, Ended, Fetch, Granted, Heard, Held, Id, Joined, Letter, Look, NewLetter,
-    NewMessage, NewNode, Pulse, Recurring, Registration, Retention, SchemaVersion, Survey, Swept, Tables, Ts,
-    UniqueKey, Wanted,
+    Acked, DatabaseSettings, Due, Edit, Ended, Fetch, Heard, Held, Id, Joined, Letter, Look, NewLetter,
+    NewMessage, NewNode, Pulse, Recurring, Registration, Retention, SchemaVersion, Survey, Swept, Tables,
+    Taken, Ts, UniqueKey, Wanted,
 };
 
 /// The newest migration this program knows.
@@ -74,7 +74,10 @@ pub enum OpenError {
 }
 
 /// A database that keeps messages: all roles together.
-pub trait Store: Inbox + Settle + Letters + Schedule + Upkeep + Registry + Nodes + Slots + Schema + Wire {}
+pub trait Store:
+    Inbox + Settle + Letters + Schedule + Upkeep + Registry + Nodes + Slots + Schema + Wire
+{
+}
 
 impl<S: Inbox + Settle + Letters + Schedule + Upkeep + Registry + Nodes + Slots + Schema + Wire> Store for S {}
 
@@ -188,7 +191,7 @@ pub trait Settle: Connect {
         tables: &Tables,
         rows: &[Acked],
     ) -> impl Future<Output = QueryResult<usize>> + Send;
-    /// ready -> unknown.
+    /// ready | held -> unknown.
     fn set_unknown(
         conn: &mut Self::Conn,
         tables: &Tables,
@@ -358,6 +361,8 @@ pub trait Nodes: Connect {
         tables: &Tables,
         node: i64,
     ) -> impl Future<Output = QueryResult<Option<Pulse>>> + Send;
+    /// How often nodes and slots changed.
+    fn generation(conn: &mut Self::Conn, tables: &Tables) -> impl Future<Output = QueryResult<i64>> + Send;
     /// Who takes part, and who holds the slots of these consumers.
     fn survey(
         conn: &mut Self::Conn,
@@ -388,7 +393,7 @@ pub trait Slots: Connect {
         tables: &Tables,
         node: i64,
         wanted: &[(i32, i16)],
-    ) -> impl Future<Output = QueryResult<Vec<Granted>>> + Send;
+    ) -> impl Future<Output = QueryResult<Taken>> + Send;
     /// this node's -> free.
     fn give(
         conn: &mut Self::Conn,
@@ -405,14 +410,13 @@ pub trait Slots: Connect {
         version: i32,
         message: &str,
     ) -> impl Future<Output = QueryResult<()>> + Send;
-    /// Whatever ended the process of the last owner has been dealt with.
+    /// Slots in which whatever ended the process of the last owner has been dealt with; returns them.
     fn clear_suspects(
         conn: &mut Self::Conn,
         tables: &Tables,
         node: i64,
         consumer: i32,
-        slots: &[i16],
-    ) -> impl Future<Output = QueryResult<()>> + Send;
+    ) -> impl Future<Output = QueryResult<Vec<i16>>> + Send;
 }
 
 /// A connection of one's own, outside the pools: a node says through it that it is alive, and hears from others.

@@ -85,6 +85,17 @@ pub enum Error {
     /// The program cannot start; the report says every reason and its remedy.
     #[error("{0}")]
     Start(Report),
+    /// Another node has the name that is configured for this one.
+    #[error(
+        "another node is called `{name}`, on host `{host}`, and it is alive: give each its own name (setting `node`), or \
+         leave the setting out"
+    )]
+    NodeNameTaken {
+        /// The name.
+        name: String,
+        /// Where the other one runs.
+        host: String,
+    },
     /// What the app was given to do before its consumers start went wrong.
     #[error("preparing module `{module}` failed: {source}")]
     Prepare {

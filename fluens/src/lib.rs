@@ -13,6 +13,8 @@ mod publish;
 
 mod inbox;
 
+mod node;
+
 mod lane;
 
 mod consumer;

@@ -6,7 +6,7 @@ mod nodes;
 use std::{borrow::Cow, time::Duration};
 
 pub use letters::{Edit, Ended, HoldsBack, Letter, LetterState, NewLetter, Wanted};
-pub use nodes::{Granted, Joined, Knows, Member, NewNode, Pulse, SlotRow, Survey};
+pub use nodes::{Granted, Joined, Knows, Member, NewNode, Pulse, SlotRow, Survey, Taken};
 
 use crate::{Id, Ts};
 

@@ -67,6 +67,8 @@ pub struct SlotRow {
     pub slot: i16,
     /// Who holds it.
     pub node: Option<i64>,
+    /// Its last owner died: one of the messages up to here may have been the reason.
+    pub suspect_until: Option<i64>,
     /// Its owner should know this version
     pub needs_version: i32,
     /// and this name.
@@ -95,6 +97,15 @@ pub struct Survey {
     pub slots: Vec<SlotRow>,
     /// Consumers that stand still.
     pub paused: Vec<i32>,
+}
+
+/// What a node has got.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// The slots.
+    pub slots: Vec<Granted>,
+    /// Whoever takes any of them later has a higher one.
+    pub generation: i64,
 }
 
 /// A slot that a node has got.

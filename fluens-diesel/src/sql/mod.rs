@@ -52,6 +52,12 @@ impl Tables {
         self.schema.as_deref()
     }
 
+    /// The same tables by another clock.
+    #[must_use]
+    pub fn by(&self, clock: Clock) -> Self {
+        Tables { schema: self.schema.clone(), clock }
+    }
+
     /// The same schema.
     pub fn is_same_place(&self, other: &Tables) -> bool {
         self.schema == other.schema

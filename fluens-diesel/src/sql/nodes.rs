@@ -18,9 +18,9 @@ pub(crate) use alive;
 
 statement! {
     /// Something changed.
-    MoveOn {},
-    postgres: "UPDATE {fluens}database SET generation = generation + 1",
-    sqlite: "UPDATE {fluens}database SET generation = generation + 1",
+    MoveOn {} -> (BigInt),
+    postgres: "UPDATE {fluens}database SET generation = generation + 1 RETURNING generation",
+    sqlite: "UPDATE {fluens}database SET generation = generation + 1 RETURNING generation",
 }
 
 statement! {
@@ -93,10 +93,10 @@ statement! {
 
 statement! {
     /// Who holds what.
-    AllSlots { consumers: List<i32> } -> (Integer, SmallInt, Nullable<BigInt>, Integer, Nullable<Text>),
-    postgres: "SELECT consumer_id, slot, node_id, needs_version, needs_message FROM {fluens}slot \
+    AllSlots { consumers: List<i32> } -> (Integer, SmallInt, Nullable<BigInt>, Nullable<BigInt>, Integer, Nullable<Text>),
+    postgres: "SELECT consumer_id, slot, node_id, suspect_until, needs_version, needs_message FROM {fluens}slot \
                WHERE consumer_id = ANY ({consumers}) ORDER BY consumer_id, slot",
-    sqlite: "SELECT consumer_id, slot, node_id, needs_version, needs_message FROM {fluens}slot \
+    sqlite: "SELECT consumer_id, slot, node_id, suspect_until, needs_version, needs_message FROM {fluens}slot \
              WHERE consumer_id IN (SELECT value FROM json_each({consumers})) ORDER BY consumer_id, slot",
 }
 
@@ -119,14 +119,19 @@ statement! {
 }
 
 statement! {
-    /// Its slots are free, and suspect: up to what is stored by now, one message may have been the reason. What was
-    /// suspect before stays so.
+    /// Its slots are free, and suspect: among the first that wait there, one may have been the reason. A node has no more
+    /// of a slot in hand than that, so that of a backlog only the front is run with care. What was suspect before stays so.
     FreeSuspect { node: i64 },
-    postgres: "UPDATE {fluens}slot SET node_id = NULL, \
-                   suspect_until = GREATEST(suspect_until, (SELECT last_value FROM {fluens}inbox_seq)) \
+    postgres: "UPDATE {fluens}slot s SET node_id = NULL, suspect_until = GREATEST(s.suspect_until, 0, ( \
+                   SELECT max(f.seq) FROM generate_series(0, 3) p, LATERAL (SELECT i.seq FROM {fluens}inbox i \
+                       WHERE i.consumer_id = s.consumer_id AND i.state = 0 AND i.slot = s.slot AND i.priority = p \
+                       ORDER BY i.seq LIMIT 200) f)) \
                WHERE node_id = {node}",
-    sqlite: "UPDATE {fluens}slot SET node_id = NULL, suspect_until = max(COALESCE(suspect_until, 0), \
-                 COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'fluens_inbox'), 0)) \
+    sqlite: "UPDATE {fluens}slot AS s SET node_id = NULL, suspect_until = max(COALESCE(s.suspect_until, 0), COALESCE(( \
+                 SELECT max(f.seq) FROM (SELECT value AS priority FROM json_each('[0,1,2,3]')) p \
+                     CROSS JOIN {fluens}inbox f WHERE f.seq IN (SELECT i.seq FROM {fluens}inbox i \
+                         WHERE i.consumer_id = s.consumer_id AND i.state = 0 AND i.priority = p.priority \
+                         ORDER BY i.seq LIMIT 200)), 0)) \
              WHERE node_id = {node}",
 }
 
@@ -187,12 +192,24 @@ statement! {
 }
 
 statement! {
-    /// All that may have been the reason was run or marked.
-    ClearSuspects { node: i64, consumer: i32, slots: List<i16> },
-    postgres: "UPDATE {fluens}slot SET suspect_until = NULL \
-               WHERE consumer_id = {consumer} AND slot = ANY ({slots}) AND node_id = {node}",
-    sqlite: "UPDATE {fluens}slot SET suspect_until = NULL WHERE consumer_id = {consumer} \
-             AND slot IN (SELECT value FROM json_each({slots})) AND node_id = {node}",
+    /// All that may have been the reason was run: nothing of it waits any more, and nothing that failed before
+    /// and is due.
+    ClearSuspects { node: i64, consumer: i32 } -> (SmallInt),
+    postgres: "UPDATE {fluens}slot s SET suspect_until = NULL \
+               WHERE s.consumer_id = {consumer} AND s.node_id = {node} AND s.suspect_until IS NOT NULL \
+                   AND NOT EXISTS (SELECT FROM generate_series(0, 3) p WHERE EXISTS (SELECT FROM {fluens}inbox i \
+                       WHERE i.consumer_id = s.consumer_id AND i.state = 0 AND i.slot = s.slot AND i.priority = p \
+                       AND i.seq <= s.suspect_until)) \
+                   AND NOT EXISTS (SELECT FROM {fluens}inbox i WHERE i.consumer_id = s.consumer_id AND i.state = 2 \
+                       AND i.slot = s.slot AND i.due_at <= (SELECT {now})) \
+               RETURNING s.slot",
+    sqlite: "UPDATE {fluens}slot AS s SET suspect_until = NULL \
+             WHERE s.consumer_id = {consumer} AND s.node_id = {node} AND s.suspect_until IS NOT NULL \
+                 AND NOT EXISTS (SELECT 1 FROM {fluens}inbox i WHERE i.consumer_id = s.consumer_id \
+                     AND i.state = 0 AND i.priority IN (0, 1, 2, 3) AND i.seq <= s.suspect_until AND i.slot = s.slot) \
+                 AND NOT EXISTS (SELECT 1 FROM {fluens}inbox i WHERE i.consumer_id = s.consumer_id AND i.state = 2 \
+                     AND i.slot = s.slot AND i.due_at <= {now}) \
+             RETURNING slot",
 }
 
 impl InsertNode {
@@ -232,9 +249,11 @@ pub(crate) fn knows((node, consumer, version, messages): (i64, i32, i32, String)
     (node, Knows { consumer, version, messages: messages.split(',').map(str::to_owned).collect() })
 }
 
-pub(crate) fn slot_row(row: (i32, i16, Option<i64>, i32, Option<String>)) -> SlotRow {
-    let (consumer, slot, node, needs_version, needs_message) = row;
-    SlotRow { consumer, slot, node, needs_version, needs_message }
+pub(crate) type SlotColumns = (i32, i16, Option<i64>, Option<i64>, i32, Option<String>);
+
+pub(crate) fn slot_row(row: SlotColumns) -> SlotRow {
+    let (consumer, slot, node, suspect_until, needs_version, needs_message) = row;
+    SlotRow { consumer, slot, node, suspect_until, needs_version, needs_message }
 }
 
 pub(crate) fn granted((consumer, slot, suspect_until): (i32, i16, Option<i64>)) -> Granted {

@@ -47,10 +47,10 @@ statement! {
 }
 
 statement! {
-    /// ready -> unknown: it waits for a node that knows it, and holds its key back.
+    /// ready | held -> unknown: it waits for a node that knows it, and holds its key back.
     SetUnknown { seqs: List<i64> },
-    postgres: "UPDATE {fluens}inbox SET state = 8 WHERE seq = ANY ({seqs}) AND state = 0",
-    sqlite: "UPDATE {fluens}inbox SET state = 8 WHERE seq IN (SELECT value FROM json_each({seqs})) AND state = 0",
+    postgres: "UPDATE {fluens}inbox SET state = 8 WHERE seq = ANY ({seqs}) AND state IN (0, 2)",
+    sqlite: "UPDATE {fluens}inbox SET state = 8 WHERE seq IN (SELECT value FROM json_each({seqs})) AND state IN (0, 2)",
 }
 
 statement! {

@@ -41,6 +41,8 @@ fn builder(model: &Model<'_>) -> TokenStream {
     let intercepts = intercepts(model);
     let builder =
         quote!(::fluens::__private::Builder::new() #(.module::<#modules>())* #elsewhere #intercepts);
+    // Of the program, not of fluens: it is read where the macro is used.
+    let builder = quote!(#builder.version(::core::option_env!("CARGO_PKG_VERSION")));
     match model.setup {
         Some(setup) => quote!(::fluens::__private::setup(#builder, #setup)),
         None => builder,

@@ -35,6 +35,8 @@ pub struct Builder<L> {
     others_run_elsewhere: bool,
     clock: Clock,
     witness: Option<Witness>,
+    /// Of the program.
+    version: &'static str,
     interceptors: Interceptors,
     publish_interceptors: HashMap<&'static str, Vec<PublishInterceptor>>,
     /// Behind a lock only to be `Sync`: a start may be awaited from any thread.
@@ -56,6 +58,7 @@ impl Builder<()> {
             others_run_elsewhere: false,
             clock: Clock::Database,
             witness: None,
+            version: "",
             interceptors: Interceptors::default(),
             publish_interceptors: HashMap::new(),
             preparations: Mutex::default(),
@@ -83,11 +86,19 @@ impl<L> Builder<L> {
             others_run_elsewhere: self.others_run_elsewhere,
             clock: self.clock,
             witness: self.witness,
+            version: self.version,
             interceptors: self.interceptors,
             publish_interceptors: self.publish_interceptors,
             preparations: self.preparations,
             of: PhantomData,
         }
+    }
+
+    /// The version of the program, as its nodes tell it.
+    #[doc(hidden)]
+    pub fn version(mut self, version: Option<&'static str>) -> Self {
+        self.version = version.unwrap_or_default();
+        self
     }
 
     /// The `..` of `run!` and `app!`: consumers of other modules that are linked in run in another process.
@@ -245,12 +256,14 @@ impl<L> Builder<L> {
         for part in &self.parts {
             part.start(&opened, &mut running).await?;
         }
-        Ok(App::new(opened, running))
+        let membership = running.join().await?;
+        Ok(App::new(opened, running, membership))
     }
 
     pub(super) fn settings(&self) -> (Settings, Vec<Problem>) {
         let (mut settings, problems) = Settings::load(&self.code);
         settings.clock = self.clock.clone();
+        self.version.clone_into(&mut settings.version);
         settings.witness.clone_from(&self.witness);
         (settings, problems)
     }

@@ -7,6 +7,7 @@ use tokio::sync::Notify;
 use crate::{
     Error,
     inbox::Wakes,
+    node::Node,
     testing::{Event, Witness, events_of},
 };
 
@@ -15,6 +16,8 @@ pub(crate) struct Database<S: Store> {
     pub(crate) pool: S::Pool,
     pub(crate) tables: Tables,
     pub(crate) wakes: Wakes,
+    /// What of it is this process's.
+    pub(crate) node: Node,
     pub(crate) settings: DatabaseSettings,
     pub(crate) retention: Retention,
     /// Something ended that is not kept at all.
@@ -44,7 +47,13 @@ impl<S: Store> Database<S> {
         if let Some(witness) = &self.witness {
             witness.published(events, appended);
         }
+        self.wake(appended);
+    }
+
+    /// Wakes whoever waits for these, here and elsewhere.
+    pub(crate) fn wake(&self, appended: &Appended) {
         self.wakes.wake_all(appended);
+        self.node.tell(&appended.wake);
     }
 
     /// Something ended that may not be kept at all.

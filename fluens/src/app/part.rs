@@ -2,13 +2,14 @@
 
 use std::{
     any::{Any, TypeId},
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     marker::PhantomData,
-    sync::Arc,
+    sync::{Arc, Weak},
 };
 
 use fluens_diesel::{
-    Connect, DatabaseSettings, OpenError, Registration, Registry, SCHEMA_VERSION, Schema, Swept, Tables,
+    Connect, DatabaseSettings, Knows, OpenError, Registration, Registry, SCHEMA_VERSION, Schema, Swept,
+    Tables,
 };
 use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
@@ -25,6 +26,7 @@ use crate::{
     consumer::{ConsumerDescriptor, TypedConsumer},
     inbox::{Consumer, Dispatcher, Inbox, Limits, Poller, Signal, Wakes},
     module::{Contract, Module},
+    node::{Holder, Join, Node},
     publish::{PublishInterceptor, Rules, remember_rules},
 };
 
@@ -104,6 +106,7 @@ impl<M: Module> ModulePart<M> {
             pool,
             tables,
             wakes: Wakes::default(),
+            node: Node::default(),
             settings: settings.clone(),
             retention: all.retention,
             sweep: Notify::new(),
@@ -176,16 +179,24 @@ impl<M: Module> ModulePart<M> {
             let signal = Signal::new(&running.activity, Clock::of(&running.settings.clock));
             handle.db.wakes.add(registered.id, signal.clone());
             let Registered { descriptor, messages, .. } = &registered;
+            let version = i32::try_from(descriptor.message_version).unwrap_or(i32::MAX);
+            let knows = Knows { consumer: registered.id, version, messages: messages.clone() };
+            let share = handle.db.node.share(knows, false);
+            let consumer = Self::consumer(handle, running, &registered);
+            let inbox = Arc::new(Inbox::new(consumer, signal, share.clone()));
+            let holder: Weak<dyn Holder> = Arc::downgrade(&inbox) as _;
+            share.worked_on_by(holder);
             let dispatcher = Dispatcher {
                 messages: messages.clone(),
-                version: i32::try_from(descriptor.message_version).unwrap_or(i32::MAX),
+                version,
                 max_lanes: u32::from(descriptor.lanes()),
                 stop: running.stop.subscribe(),
                 first_slot: 0,
                 fetches: 0,
                 some_overdue: false,
                 skipped: Vec::new(),
-                inbox: Arc::new(Inbox::new(Self::consumer(handle, running, &registered), signal)),
+                unknown: HashSet::new(),
+                inbox,
             };
             running.tasks.spawn(dispatcher.run());
         }
@@ -329,7 +340,8 @@ impl<M: Module> Part for ModulePart<M> {
                     clock: Clock::of(&settings.clock),
                     stop: stop.clone(),
                 };
-                let poller = Poller::new(db, settings.poll, &running.activity, stop);
+                let poller = Poller::new(db.clone(), settings.poll, &running.activity, stop);
+                running.joins.push(Join::to(db.clone()));
                 running.tasks.spawn(upkeep.run());
                 running.tasks.spawn(poller.run());
             }

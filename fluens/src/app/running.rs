@@ -18,6 +18,7 @@ use crate::{
     inbox::Activity,
     message::Publishable,
     module::{Module, PublishedBy},
+    node::{Join, Membership, Profile},
 };
 
 /// What runs.
@@ -29,23 +30,46 @@ pub(super) struct Running {
     pub(super) tasks: JoinSet<()>,
     pub(super) polled: HashSet<(TypeId, DatabaseSettings)>,
     pub(super) interceptors: Interceptors,
+    /// The databases whose nodes it will join.
+    pub(super) joins: Vec<Join>,
     /// What this process is called in what it writes down.
     pub(super) node: Arc<str>,
+    host: String,
 }
 
 impl Running {
     pub(super) fn new(settings: Settings, states: States, interceptors: Interceptors) -> Self {
-        let host = gethostname::gethostname();
+        let host = gethostname::gethostname().display().to_string();
+        let node = settings.node.clone().unwrap_or_else(|| {
+            let start: String = settings.session.chars().take(4).collect();
+            format!("{host}-{}-{start}", std::process::id())
+        });
         Running {
             settings,
             states: Arc::new(states),
             interceptors,
-            node: format!("{}:{}", host.display(), std::process::id()).into(),
+            node: node.into(),
+            host,
+            joins: Vec::new(),
             activity: Activity::default(),
             stop: watch::Sender::new(false),
             tasks: JoinSet::new(),
             polled: HashSet::new(),
         }
+    }
+
+    /// Takes part in the nodes of its databases, once all consumers are known.
+    pub(super) async fn join(&mut self) -> Result<Membership, Error> {
+        let settings = &self.settings;
+        let profile = Profile {
+            name: self.node.to_string(),
+            host: self.host.clone(),
+            session: settings.session.clone(),
+            version: settings.version.clone(),
+            heartbeat: settings.heartbeat,
+            lease: settings.lease,
+        };
+        Membership::start(std::mem::take(&mut self.joins), profile).await
     }
 }
 
@@ -79,13 +103,23 @@ pub struct App<L> {
     activity: Activity,
     stop: watch::Sender<bool>,
     tasks: Mutex<JoinSet<()>>,
+    membership: Membership,
     of: PhantomData<fn() -> L>,
 }
 
 impl<L> App<L> {
-    pub(super) fn new(opened: Opened, running: Running) -> Self {
+    pub(super) fn new(opened: Opened, running: Running, membership: Membership) -> Self {
         let Running { settings, states, activity, stop, tasks, .. } = running;
-        App { opened, settings, states, activity, stop, tasks: Mutex::new(tasks), of: PhantomData }
+        App {
+            opened,
+            settings,
+            states,
+            activity,
+            stop,
+            tasks: Mutex::new(tasks),
+            membership,
+            of: PhantomData,
+        }
     }
 
     /// The handle of a module this app runs; [`Orders::of(&app)`](Module::of) reads better.
@@ -135,15 +169,18 @@ impl<L> App<L> {
     /// that do not are dropped and rolled back; their messages are kept and their attempts do not count.
     pub async fn shutdown(&self) -> Result<(), Error> {
         self.stop.send_replace(true);
+        self.membership.drain();
         let mut tasks =
             std::mem::take(&mut *self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         let drain = self.settings.drain;
         let all_ended = async { while tasks.join_next().await.is_some() {} };
         if tokio::time::timeout(drain, all_ended).await.is_ok() {
+            self.membership.leave().await;
             return Ok(());
         }
         let running = tasks.len();
         tasks.shutdown().await;
+        self.membership.leave().await;
         Err(Error::NotDrained { running, drain })
     }
 

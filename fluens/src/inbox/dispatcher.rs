@@ -1,8 +1,8 @@
 //! Fetches for one consumer and starts its lanes. It sleeps until a signal, a retry in memory or a waiting row calls.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
 
-use fluens_diesel::{Acked, Due, Fetch, Inbox as _, Settle as _, Standing};
+use fluens_diesel::{Acked, Due, Fetch, Inbox as _, SLOTS, Settle as _, Slots as _, Standing};
 use futures_util::FutureExt;
 use tokio::{sync::watch, task::JoinSet};
 
@@ -12,7 +12,7 @@ use crate::{
     clock::Moment,
     consumer::Order,
     lane::{InHand, Lane, Worker},
-    message::{SLOTS, micros},
+    message::micros,
     module::Module,
 };
 
@@ -28,10 +28,12 @@ pub(crate) struct Dispatcher<M: Module> {
     pub(crate) max_lanes: Lane,
     pub(crate) stop: watch::Receiver<bool>,
     /// Where the walk over the slots begins: it moves on, so that none starves.
-    pub(crate) first_slot: i16,
+    pub(crate) first_slot: u16,
     pub(crate) fetches: u32,
     /// The last fetch found some that have waited too long: the next one looks for more.
     pub(crate) some_overdue: bool,
+    /// What was met and is not known here, so that it is told once.
+    pub(crate) unknown: HashSet<(i16, String, i32)>,
     /// Keys that the last fetch left out, because there was enough of them in hand.
     pub(crate) skipped: Vec<i64>,
 }
@@ -119,7 +121,10 @@ impl<M: Module> Dispatcher<M> {
     async fn fetch_ready(&mut self) -> Result<bool, Error> {
         self.fetches = self.fetches.wrapping_add(1);
         let fair = self.some_overdue || self.fetches.is_multiple_of(FAIR_FETCH);
-        let fetch = self.next_fetch(fair);
+        let (node, fetch) = self.next_fetch(fair);
+        if fetch.slots.is_empty() {
+            return Ok(false);
+        }
         let (db, limits) = (self.inbox.consumer.db.clone(), self.inbox.consumer.limits);
         let (sent_at, rows) = {
             let mut conn = db.reader().await?;
@@ -130,8 +135,9 @@ impl<M: Module> Dispatcher<M> {
         // A fetch that came back full, or was cut short by its bytes, left something behind. One that did not saw all
         // there was, and what is committed since rings.
         let more = rows.len() >= limits.batch || rows.iter().any(|row| row.standing != Standing::Run);
-        let merged = self.merged(rows, sent_at).await?;
+        let merged = self.merged(rows, node, sent_at).await?;
         self.skipped = fetch.full_keys;
+        self.clear_suspects().await?;
         if more || self.inbox.plan().bytes() >= limits.bytes {
             self.inbox.signal.wake();
         }
@@ -140,18 +146,22 @@ impl<M: Module> Dispatcher<M> {
 
     /// Lets waiting rows enter the line again, and takes held ones whose time has come.
     async fn fetch_waiting(&mut self) -> Result<bool, Error> {
-        let (db, consumer) = (self.inbox.consumer.db.clone(), self.inbox.consumer.id);
-        let promoted = M::Db::promote(&mut *db.writer().await?, &db.tables, consumer).await?;
-        let fetch = self.next_fetch(false);
+        let db = self.inbox.consumer.db.clone();
+        let (node, fetch) = self.next_fetch(false);
+        if fetch.slots.is_empty() {
+            return Ok(false);
+        }
+        let promoted = M::Db::promote(&mut *db.writer().await?, &db.tables, &fetch).await?;
+        let held = [(fetch.consumer, self.inbox.share.fetchable().cast_signed())];
         let (sent_at, rows, looks) = {
             let mut conn = db.reader().await?;
             let sent_at = self.inbox.clock().now();
             let rows = M::Db::fetch_held(&mut conn, &db.tables, &fetch).await;
-            (sent_at, rows, M::Db::look(&mut conn, &db.tables, &[consumer]).await)
+            (sent_at, rows, M::Db::look(&mut conn, &db.tables, &held).await)
         };
         let rows = rows?;
         let full = rows.len() >= self.inbox.consumer.limits.batch;
-        let rows = self.merged(rows, sent_at).await?;
+        let rows = self.merged(rows, node, sent_at).await?;
         for look in looks? {
             self.inbox.signal.heed(&look);
         }
@@ -163,20 +173,22 @@ impl<M: Module> Dispatcher<M> {
         Ok(promoted + rows > 0)
     }
 
-    fn next_fetch(&mut self, fair: bool) -> Fetch {
+    /// What to ask for, and in whose name.
+    fn next_fetch(&mut self, fair: bool) -> (i64, Fetch) {
         let limits = self.inbox.consumer.limits;
         let batch = i64::try_from(limits.batch).unwrap_or(i64::MAX);
-        let slots = i16::try_from(SLOTS).unwrap_or(i16::MAX);
-        self.first_slot = (self.first_slot + 7) % slots;
+        self.first_slot = (self.first_slot + 7) % SLOTS;
+        // The name first: slots that are held later than that are not of an earlier one.
+        let node = self.inbox.share.node();
         let mut plan = self.inbox.plan();
         if fair {
             plan.age(self.inbox.clock().now());
         }
-        Fetch {
+        let fetch = Fetch {
             consumer: self.inbox.consumer.id,
             messages: self.messages.clone(),
             version: self.version,
-            slots: (0..slots).map(|slot| (slot + self.first_slot) % slots).collect(),
+            slots: self.inbox.share.slots_from(self.first_slot),
             per_slot: batch,
             limit: batch,
             max_bytes: i64::try_from(limits.bytes.saturating_sub(plan.bytes())).unwrap_or(i64::MAX),
@@ -184,23 +196,38 @@ impl<M: Module> Dispatcher<M> {
             fairness_micros: fair.then(|| micros(limits.fairness)),
             full_keys: plan.full_keys(limits.batch),
             taken: plan.begin_fetch(),
-        }
+        };
+        (node, fetch)
     }
 
     /// Takes what can run into the plan, and marks the rest. Returns how many rows were dealt with.
-    async fn merged(&self, rows: Vec<Due>, sent_at: Moment) -> Result<usize, Error> {
-        let fairness = self.inbox.consumer.limits.fairness;
+    async fn merged(&mut self, rows: Vec<Due>, node: i64, sent_at: Moment) -> Result<usize, Error> {
+        let (share, fairness) = (self.inbox.share.clone(), self.inbox.consumer.limits.fairness);
+        let suspects = share.suspects();
+        let is_suspect =
+            |row: &Due| suspects.get(&row.slot).is_some_and(|until| row.seq <= *until || row.attempt > 0);
         let (mut run, mut blocked, mut expired, mut old) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut unknown = Vec::new();
         for row in rows {
             let acked = Acked { seq: row.seq, attempt: row.attempt };
             match row.standing {
-                Standing::Run => run.push(InHand::new(row, sent_at, fairness)),
+                Standing::Run => {
+                    let suspect = is_suspect(&row);
+                    run.push(InHand::new(row, node, suspect, sent_at, fairness));
+                }
+                Standing::Unknown => unknown.push(row),
                 Standing::Blocked => blocked.push(acked),
                 Standing::Expired => expired.push(row),
                 Standing::Superseded => old.push(row),
             }
         }
-        let new = self.inbox.plan().end_fetch(run);
+        let new = {
+            let mut plan = self.inbox.plan();
+            // Under the lock: slots that are being left are forgotten under it, too.
+            let still_ours = share.node() == node;
+            run.retain(|item| still_ours && share.is_fetchable(item.row.slot));
+            plan.end_fetch(run)
+        };
         if new > 0 {
             self.inbox.arrived.notify_waiters();
         }
@@ -218,6 +245,41 @@ impl<M: Module> Dispatcher<M> {
         if !old.is_empty() {
             self.inbox.supersede(&old).await?;
         }
-        Ok(new + blocked.len() + expired.len() + old.len())
+        if !unknown.is_empty() {
+            self.leave_to_others(node, &unknown).await?;
+        }
+        Ok(new + blocked.len() + expired.len() + old.len() + unknown.len())
+    }
+
+    /// Rows of a name or a version that this program does not know: they hold their key back, and the slot is for a node
+    /// that knows them, if there is one.
+    async fn leave_to_others(&mut self, node: i64, rows: &[Due]) -> Result<(), Error> {
+        let (db, consumer) = (self.inbox.consumer.db.clone(), self.inbox.consumer.id);
+        let acks: Vec<Acked> = rows.iter().map(|row| Acked { seq: row.seq, attempt: row.attempt }).collect();
+        let mut conn = db.writer().await?;
+        M::Db::set_unknown(&mut conn, &db.tables, &acks).await?;
+        for row in rows {
+            if self.unknown.insert((row.slot, row.message.clone(), row.version)) {
+                let slot = (consumer, row.slot);
+                M::Db::note_need(&mut conn, &db.tables, node, slot, row.version, &row.message).await?;
+                let (name, message, version) = (&self.inbox.consumer.name, &row.message, row.version);
+                tracing::warn!(consumer = %name, message, version, "not known to this program; left for a node that knows it");
+            }
+        }
+        drop(conn);
+        db.node.survey_soon();
+        Ok(())
+    }
+
+    /// What may have ended another process is dealt with: the slots are like any other.
+    async fn clear_suspects(&self) -> Result<(), Error> {
+        let (db, share) = (&self.inbox.consumer.db, &self.inbox.share);
+        if share.suspects().is_empty() {
+            return Ok(());
+        }
+        let mut conn = db.writer().await?;
+        let cleared = M::Db::clear_suspects(&mut conn, &db.tables, share.node(), share.consumer()).await?;
+        share.clear_suspects(&cleared);
+        Ok(())
     }
 }

@@ -36,7 +36,8 @@ impl<M: Module> Inbox<M> {
     /// Marks rows whose time is up. Returns how many: others were settled elsewhere.
     pub(crate) async fn expire(&self, rows: &[Due]) -> Result<usize, Error> {
         let db = &self.consumer.db;
-        let marked = M::Db::expire(&mut *db.writer().await?, &db.tables, &acks(rows)).await?;
+        let marked =
+            M::Db::expire(&mut *db.writer().await?, &db.tables, self.share.node(), &acks(rows)).await?;
         if marked > 0 {
             tracing::warn!(consumer = %self.consumer.name, messages = marked, "expired before they could run");
             self.ended(Kind::Expired, rows);
@@ -47,7 +48,8 @@ impl<M: Module> Inbox<M> {
     /// Marks rows of which a newer one is there. Returns how many.
     pub(crate) async fn supersede(&self, rows: &[Due]) -> Result<usize, Error> {
         let db = &self.consumer.db;
-        let marked = M::Db::supersede(&mut *db.writer().await?, &db.tables, &acks(rows)).await?;
+        let marked =
+            M::Db::supersede(&mut *db.writer().await?, &db.tables, self.share.node(), &acks(rows)).await?;
         if marked > 0 {
             self.ended(Kind::Superseded, rows);
         }

@@ -18,6 +18,7 @@ use crate::{
     consumer::{Call, ConsumerOptions, Interceptor, Order, States},
     lane::{InHand, Lane, Plan, Planned},
     module::Module,
+    node::{Holder, Share, Slots},
     publish::Rules,
     settle::Policy,
 };
@@ -61,6 +62,8 @@ pub(crate) struct Consumer<M: Module> {
 pub(crate) struct Inbox<M: Module> {
     pub(crate) consumer: Consumer<M>,
     pub(crate) signal: Arc<Signal>,
+    /// The slots that are this node's.
+    pub(crate) share: Arc<Share>,
     /// More came into the plan.
     pub(crate) arrived: Notify,
     plan: Mutex<Plan<InHand>>,
@@ -69,10 +72,11 @@ pub(crate) struct Inbox<M: Module> {
 }
 
 impl<M: Module> Inbox<M> {
-    pub(crate) fn new(consumer: Consumer<M>, signal: Arc<Signal>) -> Self {
+    pub(crate) fn new(consumer: Consumer<M>, signal: Arc<Signal>, share: Arc<Share>) -> Self {
         Inbox {
             consumer,
             signal,
+            share,
             arrived: Notify::new(),
             plan: Mutex::default(),
             group_size: AtomicUsize::new(8),
@@ -117,12 +121,21 @@ impl<M: Module> Inbox<M> {
     pub(crate) fn release(&self, lane: Lane) {
         self.plan().release(lane);
         self.signal.ring();
+        self.tell_if_awaited();
+    }
+
+    /// Slots are given when nothing of them runs any more.
+    fn tell_if_awaited(&self) {
+        if self.share.is_draining() {
+            self.consumer.db.node.bell.notify_one();
+        }
     }
 
     /// The same for all keys but those of what the lane still runs.
     pub(crate) fn release_others(&self, lane: Lane, running: &[InHand]) {
         self.plan().release_others(lane, running);
         self.signal.ring();
+        self.tell_if_awaited();
     }
 
     pub(crate) fn put_back(&self, item: InHand) {
@@ -201,6 +214,7 @@ impl<M: Module> Inbox<M> {
         plan.forget_all();
         drop(plan);
         self.signal.look_at_everything();
+        self.tell_if_awaited();
     }
 
     /// A lane ended in a panic outside its consumer: what it had in its hands is fetched again.
@@ -223,5 +237,25 @@ impl<M: Module> Inbox<M> {
         if held.is_some_and(|held| held > patience) {
             self.group_size.store(1, Relaxed);
         }
+    }
+}
+
+impl<M: Module> Holder for Inbox<M> {
+    fn granted(&self) {
+        self.signal.look_at_everything();
+    }
+
+    fn leave(&self, slots: Slots) -> Slots {
+        let mut plan = self.plan();
+        // All of them at once also means what a fetch on its way will bring.
+        if slots == Slots::MAX {
+            plan.forget_all()
+        } else {
+            plan.forget_slots(slots)
+        }
+        let busy = plan.busy_slots() & slots;
+        drop(plan);
+        self.signal.ring();
+        busy
     }
 }

@@ -46,6 +46,7 @@ impl<S: Store> Poller<S> {
                     quick = 0;
                     continue;
                 }
+                () = self.db.node.look.notified() => {}
                 () = tokio::time::sleep(pause) => {}
             }
             if let Err(error) = self.look().await {
@@ -61,13 +62,13 @@ impl<S: Store> Poller<S> {
 
     /// Wakes those who have something to do.
     async fn look(&self) -> Result<(), Error> {
-        let consumers = self.db.wakes.consumers();
-        if consumers.is_empty() {
+        let held = self.db.node.held();
+        if held.is_empty() {
             return Ok(());
         }
         let looks = {
             let mut conn = self.db.reader().await?;
-            S::look(&mut conn, &self.db.tables, &consumers).await?
+            S::look(&mut conn, &self.db.tables, &held).await?
         };
         for look in looks {
             let Some(signal) = self.db.wakes.get(look.consumer) else { continue };

@@ -204,8 +204,4 @@ impl Wakes {
     pub(crate) fn get(&self, consumer: i32) -> Option<Arc<Signal>> {
         self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner).get(&consumer).cloned()
     }
-
-    pub(crate) fn consumers(&self) -> Vec<i32> {
-        self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner).keys().copied().collect()
-    }
 }

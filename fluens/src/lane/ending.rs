@@ -50,7 +50,7 @@ impl<M: Module> Worker<M> {
     async fn acknowledge(&self, item: &InHand, fault: Option<NewMessage>) -> Result<bool, Error> {
         let db = &self.inbox.consumer.db;
         let mut tx = db.begin().await?;
-        if M::Db::ack(&mut tx.conn, &db.tables, &[item.acked()]).await? != 1 {
+        if M::Db::ack(&mut tx.conn, &db.tables, item.node, &[item.acked()]).await? != 1 {
             tx.roll_back().await;
             return Ok(false);
         }
@@ -70,11 +70,11 @@ impl<M: Module> Worker<M> {
         let letter = self.letter(&item, failure, code, error);
         let told =
             NewFault { code, details: None, error: Some((error, failure.error_type())), given_up: true };
-        let mut buried = self.bury(&letter, self.fault_row(&item, told)).await;
+        let mut buried = self.bury(item.node, &letter, self.fault_row(&item, told)).await;
         if let Err(Unburied::Fault(error)) = &buried {
             let consumer = &self.inbox.consumer.name;
             tracing::warn!(%consumer, %error, "the fault stands in the way of the dead letter; going on without it");
-            buried = self.bury(&letter, None).await;
+            buried = self.bury(item.node, &letter, None).await;
         }
         match buried {
             Ok(true) => {
@@ -97,10 +97,10 @@ impl<M: Module> Worker<M> {
         }
     }
 
-    async fn bury(&self, letter: &NewLetter, fault: Option<NewMessage>) -> Result<bool, Unburied> {
+    async fn bury(&self, node: i64, letter: &NewLetter, fault: Option<NewMessage>) -> Result<bool, Unburied> {
         let db = &self.inbox.consumer.db;
         let mut tx = db.begin().await.map_err(Unburied::Letter)?;
-        let buried = M::Db::bury(&mut tx.conn, &db.tables, letter).await;
+        let buried = M::Db::bury(&mut tx.conn, &db.tables, node, letter).await;
         if buried.map_err(|error| Unburied::Letter(error.into()))? != 1 {
             tx.roll_back().await;
             return Ok(false);
@@ -143,7 +143,7 @@ impl<M: Module> Worker<M> {
         Undone::Lost
     }
 
-    fn once_more(&self, item: InHand, error: &Error) -> Undone {
+    pub(super) fn once_more(&self, item: InHand, error: &Error) -> Undone {
         tracing::error!(consumer = %self.inbox.consumer.name, %error, "it could not be settled; it runs once more");
         self.inbox.postpone(item, ONCE_MORE);
         Undone::BackInLine

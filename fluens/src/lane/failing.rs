@@ -166,7 +166,7 @@ impl<M: Module> Worker<M> {
                 tracing::warn!(consumer = %name, message = %id, key, attempt, ?after, %error, "failed; stored for later");
                 let (attempts, history) = (item.attempts(), item.history.written());
                 let held = Held { row: item.acked(), attempts, after, error, history };
-                match self.store(&held).await {
+                match self.store(item.node, &held).await {
                     Ok(1) => self.inbox.stored(&item, after),
                     Ok(_) => self.inbox.lost([&item]),
                     Err(error) => {
@@ -186,9 +186,9 @@ impl<M: Module> Worker<M> {
         }
     }
 
-    async fn store(&self, held: &Held) -> Result<usize, Error> {
+    async fn store(&self, node: i64, held: &Held) -> Result<usize, Error> {
         let db = &self.inbox.consumer.db;
-        Ok(M::Db::hold(&mut *db.writer().await?, &db.tables, held).await?)
+        Ok(M::Db::hold(&mut *db.writer().await?, &db.tables, node, held).await?)
     }
 }
 

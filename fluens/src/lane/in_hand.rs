@@ -18,6 +18,12 @@ const OVERDUE: i16 = i16::MAX;
 #[derive(Clone)]
 pub(crate) struct InHand {
     pub(crate) row: Due,
+    /// The node that fetched it: in its name it is settled. Since then this process may have become another one.
+    pub(crate) node: i64,
+    /// The process of its last owner ended, perhaps because of it.
+    pub(crate) suspect: bool,
+    /// It is in the database that this process runs it.
+    pub(crate) written_down: bool,
     /// Runs that failed so far, stored or not.
     pub(crate) failed: u32,
     /// It shares no transaction with others.
@@ -39,12 +45,13 @@ pub(crate) struct Failures {
 
 impl InHand {
     /// `asked` is when the database was asked for it: reckoned from then, it never seems to live longer than it does.
-    pub(crate) fn new(row: Due, asked: Moment, fairness: Duration) -> Self {
+    pub(crate) fn new(row: Due, node: i64, suspect: bool, asked: Moment, fairness: Duration) -> Self {
         let failed = u32::try_from(row.attempt).unwrap_or(0);
         let expires = row.expires_in.map(|left| asked + left);
         let overdue = if row.overdue { asked } else { asked + fairness };
         let history = History::read(row.history.as_deref());
-        InHand { row, failed, alone: failed > 0, history, expires, overdue }
+        let alone = failed > 0 || suspect;
+        InHand { row, node, suspect, written_down: false, failed, alone, history, expires, overdue }
     }
 
     /// The runs that failed since it was published or replayed.
@@ -84,6 +91,10 @@ impl InHand {
 impl Planned for InHand {
     fn place(&self) -> Place {
         (Reverse(if self.row.overdue { OVERDUE } else { self.row.priority }), self.row.seq)
+    }
+
+    fn slot(&self) -> i16 {
+        self.row.slot
     }
 
     /// Of what only the newest is wanted there is one at a time, too.

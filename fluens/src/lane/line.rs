@@ -13,6 +13,8 @@ pub(crate) type Place = (Reverse<i16>, i64);
 /// What the plan needs to know of a delivery.
 pub(crate) trait Planned {
     fn place(&self) -> Place;
+    /// Which of the slots. All of a line are of one.
+    fn slot(&self) -> i16;
     /// The partition key; without one a delivery stands in a line of its own.
     fn key(&self) -> Option<i64>;
     /// How much memory it takes.
@@ -66,6 +68,7 @@ pub(super) struct Running {
     pub(super) lane: Lane,
     pub(super) bytes: usize,
     pub(super) line: LineId,
+    pub(super) slot: i16,
     /// Its line was forgotten meanwhile: put back alone it would pass those before it.
     pub(super) stale: bool,
 }

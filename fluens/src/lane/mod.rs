@@ -9,6 +9,7 @@ mod line;
 mod plan;
 mod run;
 mod settling;
+mod suspect;
 mod worker;
 
 pub(crate) use group::Group;

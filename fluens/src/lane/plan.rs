@@ -6,7 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::line::{Lane, Line, LineId, Place, Planned, Remembered, Running};
-use crate::clock::Moment;
+use crate::{
+    clock::Moment,
+    node::{Slots, bit},
+};
 
 #[path = "plan_forgets.rs"]
 mod forgets;
@@ -80,6 +83,11 @@ impl<T: Planned> Plan<T> {
         self.waiting == 0 && self.running.is_empty()
     }
 
+    /// The slots of what lanes have taken and not settled, a bit for each.
+    pub(crate) fn busy_slots(&self) -> Slots {
+        self.running.values().fold(0, |slots, running| slots | bit(running.slot))
+    }
+
     /// A lane that has nothing yet would find something.
     pub(crate) fn has_free(&self) -> bool {
         !self.free.is_empty()
@@ -138,7 +146,10 @@ impl<T: Planned> Plan<T> {
         let (_, item) = chosen.waiting.pop_first()?;
         self.owned.entry(lane).or_default().insert(id);
         self.waiting -= 1;
-        self.running.insert(item.seq(), Running { lane, bytes: item.bytes(), line: id, stale: false });
+        self.running.insert(
+            item.seq(),
+            Running { lane, bytes: item.bytes(), line: id, slot: item.slot(), stale: false },
+        );
         Some(item)
     }
 

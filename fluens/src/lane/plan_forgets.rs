@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{LineId, Plan, Planned, Remembered};
+use super::{LineId, Plan, Planned, Remembered, Slots, bit};
 use crate::clock::Moment;
 
 /// More than this is not remembered: memory is bounded.
@@ -76,6 +76,19 @@ impl<T: Planned> Plan<T> {
                 }
             }
             None => self.insert(item),
+        }
+    }
+
+    /// Forgets what waits of these slots: it will be another node's.
+    pub(crate) fn forget_slots(&mut self, slots: Slots) {
+        let is_of = |item: &T| slots & bit(item.slot()) != 0;
+        let waiting = self.lines.iter().filter(|(_, line)| line.waiting.values().next().is_some_and(is_of));
+        let aside = self.aside.values().filter(|item| is_of(item)).map(Planned::line);
+        let running = self.running.values().filter(|running| slots & bit(running.slot) != 0);
+        let ids: HashSet<LineId> =
+            waiting.map(|(id, _)| *id).chain(aside).chain(running.map(|running| running.line)).collect();
+        for id in ids {
+            self.forget_line(id);
         }
     }
 

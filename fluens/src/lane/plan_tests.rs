@@ -22,6 +22,9 @@ impl Planned for Item {
     fn place(&self) -> Place {
         (Reverse(if self.first { i16::MAX } else { self.priority }), self.seq)
     }
+    fn slot(&self) -> i16 {
+        i16::try_from(self.key.unwrap_or(self.seq).rem_euclid(64)).unwrap()
+    }
     fn key(&self) -> Option<i64> {
         self.key
     }
@@ -70,6 +73,21 @@ fn one_slow_key_blocks_only_itself() {
     assert_eq!(plan.take(1).unwrap().seq, 3, "key 7 belongs to lane 0 until it has committed");
     assert!(plan.take(1).is_none());
     assert_eq!(plan.take(0).unwrap().seq, 2, "its own lane may go on with the key");
+}
+
+#[test]
+fn slots_are_left_alone_but_what_runs_is_still_known() {
+    let mut plan = plan_of([item(1, Some(7), 1), item(2, Some(7), 1), item(3, Some(8), 1), item(9, None, 1)]);
+    let running = plan.take(0).unwrap();
+    plan.begin_fetch();
+    plan.forget_slots(1 << 7 | 1 << 9);
+    assert_eq!(plan.busy_slots(), 1 << 7);
+    assert_eq!(plan.end_fetch(vec![item(4, Some(7), 1)]), 0, "what a fetch brings of it lacks its front");
+    assert_eq!(plan.take(1).unwrap().seq, 3);
+    assert!(plan.take(1).is_none());
+    plan.put_back(running);
+    assert_eq!(plan.busy_slots(), 1 << 8);
+    assert!(plan.take(0).is_none(), "not even put back does it run here again");
 }
 
 #[test]

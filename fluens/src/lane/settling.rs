@@ -64,7 +64,7 @@ impl<M: Module> Worker<M> {
         match self.settle(&mut open, &mut batch).await {
             Ok(Some(appended)) => {
                 self.inbox.committed(batch.iter().flat_map(|ran| &ran.items));
-                self.inbox.consumer.db.wakes.wake_all(&appended);
+                self.inbox.consumer.db.wake(&appended);
                 Ok(())
             }
             Ok(None) => {
@@ -125,7 +125,9 @@ impl<M: Module> Worker<M> {
             M::Db::archive(conn, &db.tables, &acks, &runs).await?;
         }
         // The fence: of two nodes that ran the same delivery exactly one deletes its row.
-        if M::Db::ack(conn, &db.tables, &acks).await? != acks.len() {
+        // In the name of the node that fetched them: of several, the first, which is no more.
+        let node = batch.iter().flat_map(|ran| &ran.items).map(|item| item.node).min().unwrap_or_default();
+        if M::Db::ack(conn, &db.tables, node, &acks).await? != acks.len() {
             return Ok(None);
         }
         group.commit().await?;

@@ -51,7 +51,7 @@ impl<M: Module> Worker<M> {
                     continue;
                 }
             }
-            let Some(item) = next else { break };
+            let Some(mut item) = next else { break };
             if expired {
                 self.end(item, true).await;
                 continue;
@@ -63,6 +63,13 @@ impl<M: Module> Worker<M> {
             if ran.is_empty() {
                 since = Instant::now();
             }
+            let turn = match self.with_care(&mut item).await {
+                Ok(turn) => turn,
+                Err(why) => {
+                    self.not_again(item, why).await;
+                    continue;
+                }
+            };
             let items = self.with_others(item).await;
             match self.one(&group, &mut ran, &items).await {
                 Ended::Well(done) if done.refused.is_empty() => ran.push(done),
@@ -78,6 +85,7 @@ impl<M: Module> Worker<M> {
             if !shares || ran.len() >= self.inbox.group_size() || since.elapsed() >= PATIENCE {
                 self.commit(&group, &mut ran).await;
             }
+            drop(turn);
         }
         self.inbox.release(self.lane);
     }

@@ -192,6 +192,7 @@ impl Staged {
     fn encoded(self, origin: Origin<'_>) -> Result<NewMessage, Error> {
         let payload = self.payload.map_err(|source| Error::Encode { message: self.name, source })?;
         let hash = self.key.as_ref().map(|key| key.hash);
+        let latest = self.latest.as_ref().map(|key| key.hash);
         let envelope = Envelope {
             format: Envelope::FORMAT,
             id: self.id,
@@ -210,15 +211,15 @@ impl Staged {
             given_id: self.given_id,
             names: std::iter::once(self.name).chain(self.aliases.iter().copied()).map(Into::into).collect(),
             version: i32::try_from(self.version).unwrap_or(i32::MAX),
-            // Without a key the id spreads the load.
-            slot: key::stored_slot(hash.unwrap_or_else(|| stable_hash(self.id.0.as_bytes()))),
+            // Without a key the id spreads the load. Of what only the newest is wanted one node has them all.
+            slot: key::stored_slot(hash.or(latest).unwrap_or_else(|| stable_hash(self.id.0.as_bytes()))),
             key_hash: hash.map(u64::cast_signed),
             priority: self.priority.stored(),
             delay_micros: self.delay.map(micros),
             available_at: self.available_at.map(fluens_diesel::Ts),
             ttl_micros: self.ttl.map(micros),
             unique: self.unique.map(|unique| unique_key(self.name, unique)),
-            latest: self.latest.map(|key| key.hash.cast_signed()),
+            latest: latest.map(u64::cast_signed),
             envelope: envelope.to_bytes(),
             payload,
         })

@@ -4,6 +4,8 @@
 pub(crate) const TERMINAL: &str = "system.terminal-failure";
 /// It said that it can never succeed.
 pub(crate) const PERMANENT: &str = "system.permanent-failure";
+/// The process ended while it was running, again and again.
+pub(crate) const PROCESS: &str = "system.process-death";
 /// The envelope does not decode.
 pub(crate) const ENVELOPE: &str = "system.envelope-corruption";
 /// The payload does not decode.

@@ -42,9 +42,9 @@ pub(crate) mod prelude {
         stamp, upkeep::stamp_upkeep,
     };
     pub(crate) use crate::{
-        Acked, Due, Edit, Ended, Fetch, Granted, Held, HoldsBack, Id, Joined, Letter, LetterState, Look,
-        Migration, NewLetter, NewNode, Pulse, Recurring, Registration, Retention, SCHEMA_VERSION,
-        SchemaVersion, Survey, Swept, Tables, Ts, Wanted,
+        Acked, Due, Edit, Ended, Fetch, Held, HoldsBack, Id, Joined, Letter, LetterState, Look, Migration,
+        NewLetter, NewNode, Pulse, Recurring, Registration, Retention, SCHEMA_VERSION, SchemaVersion, Survey,
+        Swept, Tables, Taken, Ts, Wanted,
         sql::{
             bind::List,
             fetch::{DueRow, FetchHeld, FetchReady, FindOverdue, due},
@@ -62,7 +62,7 @@ pub(crate) mod prelude {
             nodes::{
                 AllKnow, AllSlots, Beat, ClearSuspects, ForgetKnows, Free, FreeSuspect, Generation,
                 GiveSlots, InsertKnows, InsertNode, InsertSlots, LockDead, MemberRow, Members, MoveOn,
-                NoteNeed, Paused, RemoveNode, TakeSlots, granted, knows, member, slot_row,
+                NoteNeed, Paused, RemoveNode, SlotColumns, TakeSlots, granted, knows, member, slot_row,
             },
             registry::{
                 self, IdsOfNames, LockRegistry, Merge, MoveHalted, MoveLetters, MoveRows, NameConsumer,

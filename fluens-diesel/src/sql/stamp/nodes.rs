@@ -16,7 +16,7 @@ macro_rules! stamp_nodes {
                     InsertSlots { tables: tables.clone(), consumers, slots: $crate::SLOTS.into() }
                         .execute(conn)
                         .await?;
-                    MoveOn { tables: tables.clone() }.execute(conn).await?;
+                    MoveOn { tables: tables.clone() }.get_result::<(i64,)>(conn).await?;
                     Ok(Joined::As(id))
                 })
                 .await
@@ -26,6 +26,10 @@ macro_rules! stamp_nodes {
                 let beat = Beat { tables: tables.clone(), node }.load::<(i64, bool)>(conn).await?;
                 let pulse = |(generation, some_overdue)| Pulse { generation, some_overdue };
                 Ok(beat.into_iter().next().map(pulse))
+            }
+
+            async fn generation(conn: &mut Self::Conn, tables: &Tables) -> QueryResult<i64> {
+                Generation { tables: tables.clone() }.get_result::<(i64,)>(conn).await.map(|(it,)| it)
             }
 
             async fn survey(
@@ -41,7 +45,7 @@ macro_rules! stamp_nodes {
                 let know = AllKnow { tables: tables.clone(), consumers: consumers.clone() };
                 let know: Vec<(i64, i32, i32, String)> = know.load(conn).await?;
                 let slots = AllSlots { tables: tables.clone(), consumers: consumers.clone() };
-                let slots: Vec<(i32, i16, Option<i64>, i32, Option<String>)> = slots.load(conn).await?;
+                let slots: Vec<SlotColumns> = slots.load(conn).await?;
                 let paused: Vec<(i32,)> = Paused { tables, consumers }.load(conn).await?;
                 Ok(Survey {
                     generation,
@@ -66,7 +70,7 @@ macro_rules! stamp_nodes {
                     FreeSuspect { tables: tables.clone(), node }.execute(conn).await?;
                     ForgetKnows { tables: tables.clone(), node }.execute(conn).await?;
                     RemoveNode { tables: tables.clone(), node }.execute(conn).await?;
-                    MoveOn { tables: tables.clone() }.execute(conn).await?;
+                    MoveOn { tables: tables.clone() }.get_result::<(i64,)>(conn).await?;
                     Ok(true)
                 })
                 .await
@@ -77,7 +81,7 @@ macro_rules! stamp_nodes {
                     Free { tables: tables.clone(), node }.execute(conn).await?;
                     ForgetKnows { tables: tables.clone(), node }.execute(conn).await?;
                     RemoveNode { tables: tables.clone(), node }.execute(conn).await?;
-                    MoveOn { tables: tables.clone() }.execute(conn).await?;
+                    MoveOn { tables: tables.clone() }.get_result::<(i64,)>(conn).await?;
                     Ok(())
                 })
                 .await
@@ -90,15 +94,17 @@ macro_rules! stamp_nodes {
                 tables: &Tables,
                 node: i64,
                 wanted: &[(i32, i16)],
-            ) -> QueryResult<Vec<Granted>> {
+            ) -> QueryResult<Taken> {
                 in_transaction::<Self, _>(conn, async |conn| {
                     let (consumers, slots) = pairs_of(wanted);
                     let take = TakeSlots { tables: tables.clone(), node, consumers, slots };
                     let taken: Vec<(i32, i16, Option<i64>)> = take.load(conn).await?;
-                    if !taken.is_empty() {
-                        MoveOn { tables: tables.clone() }.execute(conn).await?;
-                    }
-                    Ok(taken.into_iter().map(granted).collect())
+                    let (generation,) = if taken.is_empty() {
+                        Generation { tables: tables.clone() }.get_result::<(i64,)>(conn).await?
+                    } else {
+                        MoveOn { tables: tables.clone() }.get_result::<(i64,)>(conn).await?
+                    };
+                    Ok(Taken { slots: taken.into_iter().map(granted).collect(), generation })
                 })
                 .await
             }
@@ -112,7 +118,7 @@ macro_rules! stamp_nodes {
                 in_transaction::<Self, _>(conn, async |conn| {
                     let (consumers, slots) = pairs_of(given);
                     GiveSlots { tables: tables.clone(), node, consumers, slots }.execute(conn).await?;
-                    MoveOn { tables: tables.clone() }.execute(conn).await?;
+                    MoveOn { tables: tables.clone() }.get_result::<(i64,)>(conn).await?;
                     Ok(())
                 })
                 .await
@@ -131,7 +137,7 @@ macro_rules! stamp_nodes {
                     NoteNeed { tables: tables.clone(), node, consumer, slot, version, message }
                         .execute(conn)
                         .await?;
-                    MoveOn { tables: tables.clone() }.execute(conn).await?;
+                    MoveOn { tables: tables.clone() }.get_result::<(i64,)>(conn).await?;
                     Ok(())
                 })
                 .await
@@ -142,11 +148,10 @@ macro_rules! stamp_nodes {
                 tables: &Tables,
                 node: i64,
                 consumer: i32,
-                slots: &[i16],
-            ) -> QueryResult<()> {
-                let slots = slots.iter().copied().collect();
-                ClearSuspects { tables: tables.clone(), node, consumer, slots }.execute(conn).await?;
-                Ok(())
+            ) -> QueryResult<Vec<i16>> {
+                let clear = ClearSuspects { tables: tables.clone(), node, consumer };
+                let cleared: Vec<(i16,)> = clear.load(conn).await?;
+                Ok(cleared.into_iter().map(|(slot,)| slot).collect())
             }
         }
     };

@@ -75,6 +75,8 @@ pub(crate) struct Settings {
     pub(crate) lease: Duration,
     /// What this start calls its connections.
     pub(crate) session: String,
+    /// The version of the program.
+    pub(crate) version: String,
     /// When failed deliveries run again, unless their consumer says otherwise.
     retry: RetrySettings,
     consumers: BTreeMap<String, ConsumerSettings>,
@@ -134,6 +136,7 @@ impl Default for Settings {
             heartbeat: Duration::from_secs(3),
             lease: Duration::from_secs(10),
             session: new_session(),
+            version: String::new(),
             retry: RetrySettings::default(),
             consumers: BTreeMap::new(),
             clock: Clock::Database,

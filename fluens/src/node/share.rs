@@ -1,0 +1,259 @@
+//! What this node holds in one database, as its dispatchers and lanes see it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst},
+    },
+};
+
+use fluens_diesel::{Granted, Heard, Knows, SLOTS};
+use tokio::sync::Notify;
+
+/// No node has this id: whoever settles with it is refused.
+pub(super) const NOBODY: i64 = 0;
+
+/// A bit for each slot.
+pub(crate) type Slots = u64;
+
+/// This process among the nodes of one database.
+#[derive(Default)]
+pub(crate) struct Node {
+    /// Drawn anew whenever it joins.
+    id: Arc<AtomicI64>,
+    /// By consumer.
+    shares: RwLock<BTreeMap<i32, Arc<Share>>>,
+    /// Others take part: they want to be told.
+    crowded: AtomicBool,
+    news: Mutex<Heard>,
+    /// There is something to tell, or to give.
+    pub(crate) bell: Notify,
+    /// Somebody should look at the database for all consumers.
+    pub(crate) look: Notify,
+    /// Those that may have killed their process run one at a time, whatever their consumer.
+    pub(crate) one_suspect: tokio::sync::Mutex<()>,
+}
+
+impl Node {
+    /// A consumer that this node can run. Nothing of it is held yet.
+    pub(crate) fn share(&self, knows: Knows, whole: bool) -> Arc<Share> {
+        let share = Arc::new(Share {
+            node: self.id.clone(),
+            knows,
+            whole,
+            held: AtomicU64::new(0),
+            draining: AtomicU64::new(0),
+            epoch: AtomicI64::new(0),
+            suspects: Mutex::default(),
+            holder: Mutex::default(),
+        });
+        let mut shares = self.shares.write().unwrap_or_else(PoisonError::into_inner);
+        shares.insert(share.knows.consumer, share.clone());
+        share
+    }
+
+    pub(crate) fn id(&self) -> i64 {
+        self.id.load(SeqCst)
+    }
+
+    pub(super) fn joined(&self, id: i64) {
+        self.id.store(id, SeqCst);
+    }
+
+    /// It was declared dead, or cannot know that it was not: nothing is its own any more.
+    pub(super) fn lost(&self) {
+        self.id.store(NOBODY, SeqCst);
+        for share in self.shares() {
+            share.lost();
+        }
+    }
+
+    pub(super) fn shares(&self) -> Vec<Arc<Share>> {
+        self.shares.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// What is to be looked at: consumers with the slots held, a bit for each.
+    pub(crate) fn held(&self) -> Vec<(i32, i64)> {
+        let shares = self.shares.read().unwrap_or_else(PoisonError::into_inner);
+        let held = shares.values().map(|share| (share.knows.consumer, share.fetchable().cast_signed()));
+        held.filter(|(_, slots)| *slots != 0).collect()
+    }
+
+    pub(super) fn is_crowded(&self, crowded: bool) {
+        self.crowded.store(crowded, SeqCst);
+    }
+
+    /// Something was stored for these: others that hold slots of them are told, soon and together.
+    pub(crate) fn tell(&self, consumers: &[i32]) {
+        if !self.crowded.load(SeqCst) || consumers.is_empty() {
+            return;
+        }
+        let shares = self.shares.read().unwrap_or_else(PoisonError::into_inner);
+        let mine = |consumer: &i32| shares.get(consumer).is_some_and(|share| share.fetchable() == Slots::MAX);
+        let mut news = self.news();
+        news.consumers.extend(consumers.iter().filter(|consumer| !mine(consumer)));
+        if !news.is_empty() {
+            self.bell.notify_one();
+        }
+    }
+
+    /// Something changed in what nodes know or need: all are to reckon again.
+    pub(crate) fn survey_soon(&self) {
+        self.news().nodes = true;
+        self.bell.notify_one();
+    }
+
+    /// What is to be told.
+    pub(super) fn take_news(&self) -> Heard {
+        std::mem::take(&mut *self.news())
+    }
+
+    fn news(&self) -> MutexGuard<'_, Heard> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Who works on what a share holds.
+pub(crate) trait Holder: Send + Sync {
+    /// There are slots to fetch from that were not there before.
+    fn granted(&self);
+    /// Leaves alone what waits of these slots. Returns those of which something is still running.
+    fn leave(&self, slots: Slots) -> Slots;
+}
+
+/// The slots of one consumer that this node holds.
+pub(crate) struct Share {
+    node: Arc<AtomicI64>,
+    pub(super) knows: Knows,
+    /// It belongs to one node at a time as a whole.
+    pub(super) whole: bool,
+    held: AtomicU64,
+    /// Held, but about to be given: nothing more is fetched from them.
+    draining: AtomicU64,
+    /// Later owners have a higher one.
+    epoch: AtomicI64,
+    suspects: Mutex<Suspects>,
+    /// Weak: it knows its share, too.
+    holder: Mutex<Option<Weak<dyn Holder>>>,
+}
+
+/// Slots whose last owner died, and up to which message one may have been the reason.
+pub(crate) type Suspects = BTreeMap<i16, i64>;
+
+impl Share {
+    pub(crate) fn consumer(&self) -> i32 {
+        self.knows.consumer
+    }
+
+    /// The node that holds it. Deliveries are settled in the name of the one they were fetched by.
+    pub(crate) fn node(&self) -> i64 {
+        self.node.load(SeqCst)
+    }
+
+    /// Whoever holds slots of it later has a higher one.
+    pub(crate) fn epoch(&self) -> i64 {
+        self.epoch.load(SeqCst)
+    }
+
+    /// The slots to fetch from.
+    pub(crate) fn fetchable(&self) -> Slots {
+        self.held.load(SeqCst) & !self.draining.load(SeqCst)
+    }
+
+    /// The same one by one, from `first` on and around: so that none starves, the walk begins elsewhere each time.
+    pub(crate) fn slots_from(&self, first: u16) -> Vec<i16> {
+        let fetchable = self.fetchable();
+        let around = (0..SLOTS).map(|slot| (slot + first) % SLOTS);
+        around.filter(|slot| fetchable >> slot & 1 == 1).map(u16::cast_signed).collect()
+    }
+
+    pub(crate) fn is_fetchable(&self, slot: i16) -> bool {
+        self.fetchable() & bit(slot) != 0
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(SeqCst) != 0
+    }
+
+    pub(crate) fn suspects(&self) -> Suspects {
+        locked(&self.suspects).clone()
+    }
+
+    pub(crate) fn clear_suspects(&self, slots: &[i16]) {
+        locked(&self.suspects).retain(|slot, _| !slots.contains(slot));
+    }
+
+    pub(crate) fn worked_on_by(&self, holder: Weak<dyn Holder>) {
+        *locked(&self.holder) = Some(holder);
+    }
+
+    pub(super) fn held(&self) -> Slots {
+        self.held.load(SeqCst)
+    }
+
+    pub(super) fn draining(&self) -> Slots {
+        self.draining.load(SeqCst)
+    }
+
+    pub(super) fn grant(&self, granted: &[Granted], epoch: i64) {
+        self.epoch.store(epoch, SeqCst);
+        let suspects = granted.iter().filter_map(|one| Some((one.slot, one.suspect_until?)));
+        locked(&self.suspects).extend(suspects);
+        let slots = granted.iter().fold(0, |slots, one| slots | bit(one.slot));
+        self.draining.fetch_and(!slots, SeqCst);
+        self.held.fetch_or(slots, SeqCst);
+        if let Some(holder) = self.holder() {
+            holder.granted();
+        }
+    }
+
+    /// Nothing more is fetched from these. Returns those of which nothing runs any more.
+    pub(super) fn drain(&self, slots: Slots) -> Slots {
+        self.draining.fetch_or(slots, SeqCst);
+        let draining = self.draining();
+        // Only now: whoever brings a fetch home from here on sees it.
+        draining & !self.holder().map_or(0, |holder| holder.leave(draining))
+    }
+
+    /// They stay after all.
+    pub(super) fn keep(&self) {
+        if self.draining.swap(0, SeqCst) != 0
+            && let Some(holder) = self.holder()
+        {
+            holder.granted();
+        }
+    }
+
+    pub(super) fn gave(&self, slots: Slots) {
+        self.held.fetch_and(!slots, SeqCst);
+        self.draining.fetch_and(!slots, SeqCst);
+        locked(&self.suspects).retain(|slot, _| slots & bit(*slot) == 0);
+    }
+
+    fn lost(&self) {
+        self.held.store(0, SeqCst);
+        self.draining.store(0, SeqCst);
+        locked(&self.suspects).clear();
+        if let Some(holder) = self.holder() {
+            holder.leave(Slots::MAX);
+        }
+    }
+
+    fn holder(&self) -> Option<Arc<dyn Holder>> {
+        locked(&self.holder).as_ref()?.upgrade()
+    }
+}
+
+pub(crate) fn bit(slot: i16) -> Slots {
+    1 << slot
+}
+
+/// The slots of a set, one by one.
+pub(super) fn each(slots: Slots) -> impl Iterator<Item = i16> {
+    (0..SLOTS.cast_signed()).filter(move |slot| slots & bit(*slot) != 0)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
