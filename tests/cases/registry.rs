@@ -85,7 +85,7 @@ async fn a_newer_version_than_this_node_knows_is_left_alone() {
     probe.wait_for(1).await;
     in_time("the known one", app.settled()).await;
     assert_eq!(probe.events(), ["version 2"]);
-    assert_eq!(inbox_rows(&renaming, "version = 3 AND state = 0 AND attempt = 0").await, 1);
+    assert_eq!(inbox_rows(&renaming, "version = 3 AND state = 8 AND attempt = 0").await, 1);
 }
 
 /// A message nobody runs a consumer for any more waits for one.
