@@ -118,10 +118,7 @@ async fn an_error_is_retried_in_memory_then_stored_then_given_up() {
         );
     }
     assert!(
-        letter
-            .attempts
-            .iter()
-            .all(|attempt| attempt.error == "the disk is full" && !attempt.node.is_empty())
+        letter.attempts.iter().all(|attempt| attempt.error == "the disk is full" && !attempt.node.is_empty())
     );
     assert_eq!(
         letter.attempts.iter().map(|attempt| attempt.number).collect::<Vec<_>>(),

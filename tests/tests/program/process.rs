@@ -1,4 +1,4 @@
-//! The program `node` as a process of its own, in a folder of its own. Its lines are the signals a test waits for.
+//! A program as a process of its own, in a folder of its own. Its lines are the signals a test waits for.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -10,7 +10,7 @@ use std::{
 
 use fluens_tests::probe::TOO_LONG;
 
-/// A `node` that runs. Dropped, it is killed.
+/// One that runs. Dropped, it is killed.
 pub(crate) struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -29,13 +29,24 @@ pub(crate) struct Ended {
 impl Process {
     /// Starts it on the database `node.db` in `folder`, which is also where it looks for its `fluens.toml`.
     pub(crate) fn start(folder: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_node"));
+        let settings = [&[("FLUENS_DATABASE", "sqlite:node.db")], settings].concat();
+        Self::start_program(env!("CARGO_BIN_EXE_node"), folder, arguments, &settings)
+    }
+
+    /// The same for any program.
+    pub(crate) fn start_program(
+        program: &str,
+        folder: &Path,
+        arguments: &[&str],
+        settings: &[(&str, &str)],
+    ) -> Self {
+        let mut command = Command::new(program);
         for (name, _) in
             std::env::vars().filter(|(name, _)| name.starts_with("FLUENS_") || name == "RUST_LOG")
         {
             command.env_remove(name);
         }
-        command.env("FLUENS_DATABASE", "sqlite:node.db").envs(settings.iter().copied());
+        command.envs(settings.iter().copied());
         command.args(arguments).current_dir(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -53,8 +64,13 @@ impl Process {
 
     /// Lets this many messages pass the gate.
     pub(crate) fn let_pass(&mut self, messages: usize) {
+        self.tell(&messages.to_string());
+    }
+
+    /// Writes a line to its standard input.
+    pub(crate) fn tell(&mut self, line: &str) {
         // A process that is about to end does not read any more; its exit code tells.
-        let _ = writeln!(self.stdin.as_mut().unwrap(), "{messages}");
+        let _ = writeln!(self.stdin.as_mut().unwrap(), "{line}");
     }
 
     pub(crate) fn let_all_pass(&mut self) {
@@ -78,8 +94,32 @@ impl Process {
 
     /// Asks it to stop.
     pub(crate) fn terminate(&self) {
-        let killed = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        self.signal("-TERM");
+    }
+
+    /// Any signal: `-STOP` freezes it, `-CONT` lets it go on.
+    pub(crate) fn signal(&self, signal: &str) {
+        let killed = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
         assert!(killed.unwrap().success());
+    }
+
+    pub(crate) fn id(&self) -> i64 {
+        self.child.id().into()
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// All it has printed and nobody has read.
+    pub(crate) fn unread_lines(&self) -> Vec<String> {
+        self.stdout.0.try_iter().collect()
+    }
+
+    /// All it has logged and nobody has read.
+    pub(crate) fn unread_log(&self) -> Vec<String> {
+        self.stderr.0.try_iter().collect()
     }
 
     /// `kill -9`

@@ -1,0 +1,47 @@
+//! Several processes on one database: started, frozen, killed and rolled, with a ledger as the witness. The numbers in the
+//! names of the cases' headers are those of the faults they inject.
+
+#[path = "program/process.rs"]
+#[allow(dead_code)] // shared with the test of a single program
+mod process;
+
+#[path = "replicas/crowd.rs"]
+mod crowd;
+#[path = "replicas/deadly.rs"]
+mod deadly;
+#[path = "replicas/ledger.rs"]
+mod ledger;
+#[path = "replicas/start.rs"]
+mod start;
+#[path = "replicas/takeover.rs"]
+mod takeover;
+#[cfg(feature = "postgres")]
+#[path = "replicas/versions.rs"]
+mod versions;
+#[path = "replicas/wakes.rs"]
+mod wakes;
+#[path = "replicas/world.rs"]
+mod world;
+
+/// Each case on each database.
+macro_rules! on_each_database {
+    ($($case:ident),+ $(,)?) => {
+        mod on_sqlite {
+            $(#[test]
+            fn $case() {
+                super::$case(&$crate::world::Sqlite::new());
+            })+
+        }
+        #[cfg(feature = "postgres")]
+        mod on_postgres {
+            $(#[test]
+            fn $case() {
+                match $crate::world::Postgres::new() {
+                    Some(world) => super::$case(&world),
+                    None => eprintln!("left out: no server is installed"),
+                }
+            })+
+        }
+    };
+}
+use on_each_database;

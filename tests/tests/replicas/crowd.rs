@@ -1,0 +1,72 @@
+//! Faults 13, 14, 21 and 29: many at once, failing, rolled and in each other's way.
+
+use crate::{ledger::*, on_each_database, process::Process, world::World};
+
+on_each_database! {
+    keys_stay_in_order_while_some_fail_and_all_are_rolled,
+    lanes_that_share_rows_blame_nobody,
+    a_key_hardly_stands_still_when_nodes_come_and_go,
+}
+
+/// Fault 14. On PostgreSQL with 100,000 messages; SQLite has one writer, and gets a tenth.
+fn keys_stay_in_order_while_some_fail_and_all_are_rolled(world: &impl World) {
+    let messages: i64 = if world.url().starts_with("postgres") { 100_000 } else { 10_000 };
+    let mut replicas: Vec<Process> = (0..4).map(|_| world.replica(&[])).collect();
+    replicas[0].tell(&format!("publish 1 {messages} 1000 flaky"));
+    // Rolled one by one, the publisher last: the first two are asked to stop, the third is killed.
+    for (at, done) in [(1, 10), (2, 25), (3, 40)] {
+        wait_for_done(world, messages * done / 100);
+        let old = std::mem::replace(&mut replicas[at], world.replica(&[]));
+        if at == 3 {
+            old.kill();
+        } else {
+            old.terminate();
+            assert_eq!(old.ended().code, Some(0));
+        }
+    }
+    replicas[0].wait_for(1, "published");
+    replicas[0].terminate();
+    wait_until_empty(world);
+    assert_all_well(world);
+    assert_eq!(world.number("SELECT count(*) AS n FROM ledger"), messages);
+    println!("{messages} messages, one of five runs failed, four replicas rolled: {:?}", verdict(world));
+}
+
+/// Faults 21 and 29.
+fn lanes_that_share_rows_blame_nobody(world: &impl World) {
+    let mut replicas = [world.replica(&[]), world.replica(&[])];
+    for (at, replica) in (0..).zip(&mut replicas) {
+        replica.tell(&format!("publish {} {} 500 shared", at * 1000 + 1, (at + 1) * 1000));
+    }
+    wait_for_done(world, 2000);
+    wait_until_empty(world);
+    assert_all_well(world);
+    assert_eq!(world.number("SELECT 1000000000 - sum(pieces) AS n FROM stock"), 4000, "each took two");
+    for replica in &replicas {
+        let log = replica.unread_log().join("\n");
+        assert!(!log.contains("failed;") && !log.contains("database is locked"), "{log}");
+    }
+}
+
+/// How long no message of a key was done, at most, while a node joined and another one left.
+fn a_key_hardly_stands_still_when_nodes_come_and_go(world: &impl World) {
+    let mut one = world.replica(&[]);
+    let (keys, messages) = (64, 12_800);
+    one.tell(&format!("publish 1 {messages} {keys} wait"));
+    one.wait_for(1, "published");
+    wait_for_done(world, messages / 10);
+    let other = world.replica(&[]);
+    eventually("the other to work", || world.number("SELECT count(DISTINCT node) AS n FROM ledger") == 2);
+    wait_for_done(world, messages / 2);
+    other.terminate();
+    assert_eq!(other.ended().code, Some(0));
+    wait_until_empty(world);
+    assert_all_well(world);
+    let still = world.number(
+        "SELECT max(still) AS n FROM (SELECT at - lag(at) OVER (PARTITION BY key ORDER BY place) AS still FROM ledger) s",
+    );
+    let all = world.number("SELECT max(at) - min(at) AS n FROM ledger");
+    println!("of {all} ms a key stood still for {still} ms at most, while a node joined and left");
+    // A takeover would have taken the lease.
+    assert!(still < 3000, "{still} ms");
+}
