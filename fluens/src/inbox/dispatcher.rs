@@ -207,15 +207,22 @@ impl<M: Module> Dispatcher<M> {
         let is_suspect =
             |row: &Due| suspects.get(&row.slot).is_some_and(|until| row.seq <= *until || row.attempt > 0);
         let (mut run, mut blocked, mut expired, mut old) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut unknown = Vec::new();
+        let (mut unknown, mut held_back) = (Vec::new(), HashSet::new());
         for row in rows {
             let acked = Acked { seq: row.seq, attempt: row.attempt };
             match row.standing {
+                // Behind one that is about to be set aside as unknown: rows of a key come in their order.
+                Standing::Run if row.key_hash.is_some_and(|key| held_back.contains(&key)) => {
+                    blocked.push(acked)
+                }
                 Standing::Run => {
                     let suspect = is_suspect(&row);
                     run.push(InHand::new(row, node, suspect, sent_at, fairness));
                 }
-                Standing::Unknown => unknown.push(row),
+                Standing::Unknown => {
+                    held_back.extend(row.key_hash);
+                    unknown.push(row);
+                }
                 Standing::Blocked => blocked.push(acked),
                 Standing::Expired => expired.push(row),
                 Standing::Superseded => old.push(row),

@@ -3,7 +3,8 @@
 //
 // It is told what to do on its standard input, line by line:
 //
-// - `publish 1 100 7 write` publishes the messages 1 to 100 on 7 keys; what their consumer does is the last word;
+// - `publish 1 100 7 write` publishes the messages 1 to 100 on 7 keys; what their consumer does is the last word. One more
+//   number is added to the keys;
 // - `pass 3` lets three messages pass the gate, `open` all;
 // - `status` prints what `app.status()` says;
 // - the end of the input changes nothing: it serves until it is told to stop.
@@ -103,7 +104,10 @@ fn orders(gate: Gate) -> mpsc::UnboundedReceiver<Vec<String>> {
 }
 
 async fn publish(words: &[&str], replicas: &Handle<Replicas>) -> Result {
-    let [first, last, keys, act] = words else { return Err("publish FIRST LAST KEYS ACT".into()) };
+    let [first, last, keys, act, offset @ ..] = words else {
+        return Err("publish FIRST LAST KEYS ACT [OFFSET]".into());
+    };
+    let offset: i64 = offset.first().unwrap_or(&"0").parse()?;
     let (first, last, keys): (i64, i64, i64) = (first.parse()?, last.parse()?, keys.parse()?);
     let all: Vec<i64> = (first..=last).collect();
     for some in all.chunks(500) {
@@ -112,7 +116,7 @@ async fn publish(words: &[&str], replicas: &Handle<Replicas>) -> Result {
                 let rows: Vec<_> = some.iter().map(|n| sent::n.eq(*n)).collect();
                 insert_sent(&rows, tx.conn()).await?;
                 for &n in some {
-                    tx.publish(&Work { n, key: n % keys, act: (*act).to_owned() });
+                    tx.publish(&Work { n, key: offset + n % keys, act: (*act).to_owned() });
                 }
                 Ok(())
             })

@@ -1,6 +1,11 @@
 //! Faults 13, 14, 21 and 29: many at once, failing, rolled and in each other's way.
 
-use crate::{ledger::*, on_each_database, process::Process, world::World};
+use crate::{
+    ledger::*,
+    on_each_database,
+    process::Process,
+    world::{LEASE, World, program_of},
+};
 
 on_each_database! {
     keys_stay_in_order_while_some_fail_and_all_are_rolled,
@@ -36,12 +41,16 @@ fn keys_stay_in_order_while_some_fail_and_all_are_rolled(world: &impl World) {
 fn lanes_that_share_rows_blame_nobody(world: &impl World) {
     let mut replicas = [world.replica(&[]), world.replica(&[])];
     for (at, replica) in (0..).zip(&mut replicas) {
-        replica.tell(&format!("publish {} {} 500 shared", at * 1000 + 1, (at + 1) * 1000));
+        replica.tell(&format!("publish {} {} 500 shared {}", at * 1000 + 1, (at + 1) * 1000, at * 1000));
     }
     wait_for_done(world, 2000);
     wait_until_empty(world);
     assert_all_well(world);
-    assert_eq!(world.number("SELECT 1000000000 - sum(pieces) AS n FROM stock"), 4000, "each took two");
+    assert_eq!(
+        world.number("SELECT CAST(1000000000 - sum(pieces) AS bigint) AS n FROM stock"),
+        4000,
+        "each took two"
+    );
     for replica in &replicas {
         let log = replica.unread_log().join("\n");
         assert!(!log.contains("failed;") && !log.contains("database is locked"), "{log}");
@@ -50,15 +59,26 @@ fn lanes_that_share_rows_blame_nobody(world: &impl World) {
 
 /// How long no message of a key was done, at most, while a node joined and another one left.
 fn a_key_hardly_stands_still_when_nodes_come_and_go(world: &impl World) {
-    let mut one = world.replica(&[]);
-    let (keys, messages) = (64, 12_800);
-    one.tell(&format!("publish 1 {messages} {keys} wait"));
-    one.wait_for(1, "published");
-    wait_for_done(world, messages / 10);
-    let other = world.replica(&[]);
-    eventually("the other to work", || world.number("SELECT count(DISTINCT node) AS n FROM ledger") == 2);
-    wait_for_done(world, messages / 2);
+    let (mut one, mut sent) = (world.replica(&[]), 0);
+    // One of each key at a time: no backlog, so that what is seen is the hand-over and not the queue.
+    let mut wave = |waves: i64| {
+        for _ in 0..waves {
+            one.tell(&format!("publish {} {} 64 write", sent + 1, sent + 64));
+            sent += 64;
+            wait_for_done(world, sent);
+        }
+    };
+    wave(10);
+    let other = world.start_of(program_of(world), &[]);
+    while world.number("SELECT count(DISTINCT node) AS n FROM ledger") < 2 {
+        wave(1);
+    }
+    wave(10);
     other.terminate();
+    while world.number("SELECT count(*) AS n FROM fluens_node") > 1 {
+        wave(1);
+    }
+    wave(10);
     assert_eq!(other.ended().code, Some(0));
     wait_until_empty(world);
     assert_all_well(world);
@@ -68,5 +88,6 @@ fn a_key_hardly_stands_still_when_nodes_come_and_go(world: &impl World) {
     let all = world.number("SELECT max(at) - min(at) AS n FROM ledger");
     println!("of {all} ms a key stood still for {still} ms at most, while a node joined and left");
     // A takeover would have taken the lease.
-    assert!(still < 3000, "{still} ms");
+    let lease: i64 = LEASE.trim_end_matches('s').parse().unwrap();
+    assert!(still < lease * 1000, "{still} ms");
 }

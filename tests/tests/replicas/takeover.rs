@@ -4,7 +4,7 @@ use crate::{
     ledger::*,
     on_each_database,
     process::Process,
-    world::{LEASE, World},
+    world::{LEASE, World, program_of},
 };
 
 on_each_database! {
@@ -113,10 +113,6 @@ fn a_second_node_of_a_name_is_refused_while_the_first_is_alive(world: &impl Worl
     assert_eq!(second.code, Some(1));
     assert!(second.stderr.contains("another node is called `a-1`"), "{}", second.stderr);
     assert!(second.stderr.contains("setting `node`"), "{}", second.stderr);
-}
-
-fn program_of<W: World>(_: &W) -> &'static str {
-    W::PROGRAM
 }
 
 fn the_same_name_again_finds_what_it_left(world: &impl World) {

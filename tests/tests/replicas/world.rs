@@ -50,6 +50,11 @@ pub(crate) trait World {
     }
 }
 
+/// The program that runs on a world.
+pub(crate) fn program_of<W: World>(_: &W) -> &'static str {
+    W::PROGRAM
+}
+
 pub(crate) struct Sqlite {
     folder: TempDir,
 }
