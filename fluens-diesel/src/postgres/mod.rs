@@ -1,5 +1,6 @@
 //! PostgreSQL: any number of replicas, TLS by the url, no libpq.
 
+mod alone;
 mod append;
 mod connect;
 mod target;
