@@ -12,9 +12,9 @@ use diesel::{
 use diesel_async::AsyncConnection;
 
 use crate::{
-    Acked, DatabaseSettings, Due, Edit, Ended, Fetch, Granted, Heard, Held, Id, Joined, Letter, Look, NewLetter,
-    NewMessage, NewNode, Pulse, Recurring, Registration, Retention, SchemaVersion, Survey, Swept, Tables, Ts,
-    UniqueKey, Wanted,
+    Acked, DatabaseSettings, Due, Edit, Ended, Fetch, Granted, Heard, Held, Id, Joined, Letter, Look,
+    NewLetter, NewMessage, NewNode, Pulse, Recurring, Registration, Retention, SchemaVersion, Survey, Swept,
+    Tables, Ts, UniqueKey, Wanted,
 };
 
 /// The newest migration this program knows.
@@ -63,6 +63,14 @@ pub enum OpenError {
         /// What to do.
         help: String,
     },
+    /// A pooler is in between, and a connection is not a session.
+    #[error(
+        "{url} is a pooler that changes servers between transactions: prepared statements and settings of a session do not outlive one\nhelp: set `statement_cache = false`, or name the PostgreSQL server itself"
+    )]
+    SharedServers {
+        /// The url, without secrets.
+        url: String,
+    },
     /// The library is too old.
     #[error(
         "SQLite {found} has a bug that can corrupt a database in WAL mode\nhelp: link 3.51.3 or newer; the `sqlite` feature of fluens bundles one"
@@ -74,7 +82,10 @@ pub enum OpenError {
 }
 
 /// A database that keeps messages: all roles together.
-pub trait Store: Inbox + Settle + Letters + Schedule + Upkeep + Registry + Nodes + Slots + Schema + Wire {}
+pub trait Store:
+    Inbox + Settle + Letters + Schedule + Upkeep + Registry + Nodes + Slots + Schema + Wire
+{
+}
 
 impl<S: Inbox + Settle + Letters + Schedule + Upkeep + Registry + Nodes + Slots + Schema + Wire> Store for S {}
 

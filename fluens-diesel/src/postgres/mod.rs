@@ -3,6 +3,7 @@
 mod alone;
 mod append;
 mod connect;
+mod pooler;
 mod target;
 mod tls;
 mod wire;

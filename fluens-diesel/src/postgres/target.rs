@@ -1,8 +1,9 @@
 //! One connection: settings in, a connection out that is named, and set up to notice when the other side is gone.
 
 use diesel::{ConnectionError, ConnectionResult, connection::CacheSize};
-use diesel_async::{AsyncConnection, AsyncPgConnection};
-use tokio_postgres::{Config, NoTls};
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
+use futures_util::FutureExt;
+use tokio_postgres::{Client, Config, Connection, NoTls, Socket, tls::TlsStream};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::tls;
@@ -34,16 +35,29 @@ impl Target {
 
     pub(super) async fn connect(&self) -> ConnectionResult<AsyncPgConnection> {
         let bad = |error: tokio_postgres::Error| ConnectionError::BadConnection(chain(&error));
-        let mut conn = match &self.tls {
-            None => {
-                let (client, connection) = self.config.connect(NoTls).await.map_err(bad)?;
-                AsyncPgConnection::try_from_client_and_connection(client, connection).await?
-            }
-            Some(tls) => {
-                let (client, connection) = self.config.connect(tls.clone()).await.map_err(bad)?;
-                AsyncPgConnection::try_from_client_and_connection(client, connection).await?
-            }
-        };
+        match &self.tls {
+            None => self.set_up(self.config.connect(NoTls).await.map_err(bad)?).await,
+            Some(tls) => self.set_up(self.config.connect(tls.clone()).await.map_err(bad)?).await,
+        }
+    }
+
+    /// Without anything done to it.
+    pub(super) async fn client(&self) -> Result<Client, tokio_postgres::Error> {
+        match &self.tls {
+            None => self.config.connect(NoTls).await.map(driven),
+            Some(tls) => self.config.connect(tls.clone()).await.map(driven),
+        }
+    }
+
+    async fn set_up<S: TlsStream + Unpin + Send + 'static>(
+        &self,
+        (client, connection): (Client, Connection<Socket, S>),
+    ) -> ConnectionResult<AsyncPgConnection> {
+        // diesel-async begins with prepared statements of its own, and a pooler may send the halves of one to different
+        // servers. This is only put into the queue before them: the answer does not matter, they would fail as well.
+        let _ = client.batch_execute("BEGIN").now_or_never();
+        let mut conn = AsyncPgConnection::try_from_client_and_connection(client, connection).await?;
+        conn.batch_execute("COMMIT").await.map_err(ConnectionError::CouldntSetupConfiguration)?;
         if !self.statement_cache {
             conn.set_prepared_statement_cache_size(CacheSize::Disabled);
         }
@@ -53,6 +67,14 @@ impl Target {
     pub(super) fn unreachable(&self, reason: String) -> OpenError {
         unreachable(&self.url, reason)
     }
+}
+
+/// A client works while somebody drives its connection, which ends with the client.
+fn driven<S: TlsStream + Unpin + Send + 'static>(
+    (client, connection): (Client, Connection<Socket, S>),
+) -> Client {
+    tokio::spawn(connection);
+    client
 }
 
 /// What we call our connections: `fluens-4f1c`.
