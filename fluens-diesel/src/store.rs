@@ -63,6 +63,14 @@ pub enum OpenError {
         /// What to do.
         help: String,
     },
+    /// A pooler is in between, and a connection is not a session.
+    #[error(
+        "{url} is a pooler that changes servers between transactions: prepared statements and settings of a session do not outlive one\nhelp: set `statement_cache = false`, or name the PostgreSQL server itself"
+    )]
+    SharedServers {
+        /// The url, without secrets.
+        url: String,
+    },
     /// The library is too old.
     #[error(
         "SQLite {found} has a bug that can corrupt a database in WAL mode\nhelp: link 3.51.3 or newer; the `sqlite` feature of fluens bundles one"

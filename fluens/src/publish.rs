@@ -156,7 +156,7 @@ fn rules_of<DB: Dialect>(module: &'static str) -> Arc<Rules> {
     }
     let settings = Settings::of_the_process();
     let schema = settings.schema_of(module).filter(|_| DB::HAS_SCHEMAS);
-    let tables = Tables::new(schema, Clock::Database);
+    let tables = Tables::new(schema, Clock::Database).statement_cache(settings.statement_cache);
     let rules = Arc::new(Rules { tables, max_payload: settings.max_payload, interceptors: Vec::new() });
     remember_rules(module, &rules);
     rules

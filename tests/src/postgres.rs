@@ -26,8 +26,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::{env, process::Child};
 
-use home::Home;
+pub(crate) use home::Home;
 pub use options::Options;
+pub(crate) use server::free_port;
 
 /// A server and its data. Dropping it stops the server and removes the data.
 pub struct Cluster {
@@ -137,6 +138,6 @@ impl Drop for Cluster {
     }
 }
 
-fn required() -> bool {
+pub(crate) fn required() -> bool {
     env::var("FLUENS_REQUIRE_POSTGRES").is_ok_and(|value| !value.is_empty() && value != "0")
 }

@@ -7,6 +7,7 @@ use process::{Ended, Process};
 use tempfile::tempdir;
 
 #[path = "program/process.rs"]
+#[allow(dead_code)] // shared with the tests of several programs
 mod process;
 
 /// The numbers of one query on the database of the program.

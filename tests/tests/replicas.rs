@@ -11,6 +11,10 @@ mod crowd;
 mod deadly;
 #[path = "replicas/ledger.rs"]
 mod ledger;
+#[cfg(feature = "postgres")]
+#[path = "replicas/pooler.rs"]
+mod pooler;
+#[cfg(feature = "postgres")]
 #[path = "replicas/start.rs"]
 mod start;
 #[path = "replicas/takeover.rs"]

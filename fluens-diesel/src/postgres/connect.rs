@@ -9,8 +9,12 @@ use diesel_async::{
 };
 use futures_util::FutureExt;
 
-use super::{Manager, target::Target};
-use crate::{DatabaseSettings, OpenError, StoreError};
+use super::{
+    Manager,
+    pooler::shares_servers,
+    target::{Target, chain},
+};
+use crate::{DatabaseSettings, OpenError, StoreError, redacted};
 
 /// The connections of one PostgreSQL database.
 #[derive(Clone)]
@@ -58,6 +62,12 @@ impl Pool {
 /// Where the settings lead. One connection is made by hand: a pool would hide why it fails.
 pub(super) async fn probe(settings: &DatabaseSettings) -> Result<Target, OpenError> {
     let target = Target::of(settings)?;
+    if settings.statement_cache {
+        let shared = shares_servers(&target).await;
+        if shared.map_err(|error| target.unreachable(chain(&error)))? {
+            return Err(OpenError::SharedServers { url: redacted(&settings.url) });
+        }
+    }
     target.connect().await.map_err(|error| target.unreachable(error.to_string()))?;
     Ok(target)
 }

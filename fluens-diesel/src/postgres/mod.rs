@@ -1,7 +1,9 @@
 //! PostgreSQL: any number of replicas, TLS by the url, no libpq.
 
+mod alone;
 mod append;
 mod connect;
+mod pooler;
 mod target;
 mod tls;
 mod wire;

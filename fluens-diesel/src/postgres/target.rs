@@ -1,8 +1,11 @@
 //! One connection: settings in, a connection out that is named, and set up to notice when the other side is gone.
 
+use std::time::Duration;
+
 use diesel::{ConnectionError, ConnectionResult, connection::CacheSize};
-use diesel_async::{AsyncConnection, AsyncPgConnection};
-use tokio_postgres::{Config, NoTls};
+use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
+use futures_util::FutureExt;
+use tokio_postgres::{Client, Config, Connection, NoTls, Socket, tls::TlsStream};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::tls;
@@ -29,22 +32,39 @@ impl Target {
         }
         let (mut config, tls) = tls::of_url(&settings.url).map_err(|reason| unreachable(&url, reason))?;
         config.application_name(application_name(config.get_application_name(), &settings.session));
+        notice_dead_servers(&mut config);
         Ok(Target { config, tls, statement_cache: settings.statement_cache, url })
     }
 
     pub(super) async fn connect(&self) -> ConnectionResult<AsyncPgConnection> {
         let bad = |error: tokio_postgres::Error| ConnectionError::BadConnection(chain(&error));
-        let mut conn = match &self.tls {
-            None => {
-                let (client, connection) = self.config.connect(NoTls).await.map_err(bad)?;
-                AsyncPgConnection::try_from_client_and_connection(client, connection).await?
-            }
-            Some(tls) => {
-                let (client, connection) = self.config.connect(tls.clone()).await.map_err(bad)?;
-                AsyncPgConnection::try_from_client_and_connection(client, connection).await?
-            }
-        };
-        if !self.statement_cache {
+        match &self.tls {
+            None => self.set_up(self.config.connect(NoTls).await.map_err(bad)?).await,
+            Some(tls) => self.set_up(self.config.connect(tls.clone()).await.map_err(bad)?).await,
+        }
+    }
+
+    /// Without anything done to it.
+    pub(super) async fn client(&self) -> Result<Client, tokio_postgres::Error> {
+        match &self.tls {
+            None => self.config.connect(NoTls).await.map(driven),
+            Some(tls) => self.config.connect(tls.clone()).await.map(driven),
+        }
+    }
+
+    async fn set_up<S: TlsStream + Unpin + Send + 'static>(
+        &self,
+        (client, connection): (Client, Connection<Socket, S>),
+    ) -> ConnectionResult<AsyncPgConnection> {
+        // diesel-async begins with prepared statements of its own, and a pooler may send the halves of one to different
+        // servers. This is only put into the queue before them: the answer does not matter, they would fail as well.
+        let _ = client.batch_execute("BEGIN").now_or_never();
+        let mut conn = AsyncPgConnection::try_from_client_and_connection(client, connection).await?;
+        let unusable = |error| ConnectionError::CouldntSetupConfiguration(error);
+        if self.statement_cache {
+            conn.batch_execute(&format!("COMMIT; {NOTICE_DEAD_CLIENTS}")).await.map_err(unusable)?;
+        } else {
+            conn.batch_execute("COMMIT").await.map_err(unusable)?;
             conn.set_prepared_statement_cache_size(CacheSize::Disabled);
         }
         Ok(conn)
@@ -53,6 +73,44 @@ impl Target {
     pub(super) fn unreachable(&self, reason: String) -> OpenError {
         unreachable(&self.url, reason)
     }
+}
+
+/// The server notices within seconds that a process or its machine is gone, and ends its transactions. A process that is
+/// only stopped looks alive from outside; whoever declares its node dead ends its sessions at once, see `end_sessions`
+/// in `wire`. The last line is for those whom nobody declares dead: long, because a consumer may hold its connection while it does
+/// something else.
+///
+/// Only what nobody has chosen, in the url or for the role or the server. An older server does not know all of it, and only
+/// on Linux every version that knows the first one can do it. Not behind a pooler, where it would stay for others.
+const NOTICE_DEAD_CLIENTS: &str = "\
+    SELECT set_config(name, value, false) \
+    FROM (VALUES \
+        ('client_connection_check_interval', '2s'), \
+        ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '3'), \
+        ('idle_in_transaction_session_timeout', '5min')) wanted (name, value) \
+    JOIN pg_settings USING (name) \
+    WHERE source = 'default' AND (name <> 'client_connection_check_interval' OR version() LIKE '%linux%')";
+
+/// The same the other way round, unless the url says otherwise.
+fn notice_dead_servers(config: &mut Config) {
+    const UNCHANGED: Duration = Duration::from_secs(2 * 60 * 60);
+    if config.get_keepalives_idle() == UNCHANGED {
+        config.keepalives_idle(Duration::from_secs(10));
+    }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_interval(Duration::from_secs(5));
+    }
+    if config.get_keepalives_retries().is_none() {
+        config.keepalives_retries(3);
+    }
+}
+
+/// A client works while somebody drives its connection, which ends with the client.
+fn driven<S: TlsStream + Unpin + Send + 'static>(
+    (client, connection): (Client, Connection<Socket, S>),
+) -> Client {
+    tokio::spawn(connection);
+    client
 }
 
 /// What we call our connections: `fluens-4f1c`.

@@ -110,8 +110,8 @@ impl crate::Wire for Db {
                      AND state <> 'idle') \
              SELECT count(*) AS ended FROM left_behind WHERE pg_terminate_backend(pid)",
         );
-        let ended: Ended =
-            ended.bind::<sql_types::Text, _>(own_application_name(session)).get_result(conn).await?;
+        let ended = ended.bind::<sql_types::Text, _>(own_application_name(session));
+        let ended: Ended = Self::together(conn, async |conn| ended.get_result(conn).await).await?;
         Ok(usize::try_from(ended.ended).unwrap_or_default())
     }
 }

@@ -39,12 +39,24 @@ use crate::Ts;
 pub struct Tables {
     schema: Option<Arc<str>>,
     clock: Clock,
+    always_in_transactions: bool,
 }
 
 impl Tables {
     /// The tables in `schema`, or where the connection's search path leads. The name must be plain.
     pub fn new(schema: Option<&str>, clock: Clock) -> Self {
-        Tables { schema: schema.map(Arc::from), clock }
+        Tables { schema: schema.map(Arc::from), clock, always_in_transactions: false }
+    }
+
+    /// Without a statement cache even a single statement needs a transaction, see `alone` in `postgres`.
+    #[must_use]
+    pub fn statement_cache(self, on: bool) -> Self {
+        Tables { always_in_transactions: !on, ..self }
+    }
+
+    /// Whether it does.
+    pub fn always_in_transactions(&self) -> bool {
+        self.always_in_transactions
     }
 
     #[cfg(feature = "postgres")]
@@ -55,7 +67,7 @@ impl Tables {
     /// The same tables by another clock.
     #[must_use]
     pub fn by(&self, clock: Clock) -> Self {
-        Tables { schema: self.schema.clone(), clock }
+        Tables { clock, ..self.clone() }
     }
 
     /// The same schema.

@@ -102,6 +102,14 @@ impl Db {
         None // the file is the schema
     }
 
+    async fn alone<R>(
+        conn: &mut <Db as Connect>::Conn,
+        _: &Tables,
+        work: impl AsyncFnOnce(&mut <Db as Connect>::Conn) -> QueryResult<R>,
+    ) -> QueryResult<R> {
+        work(conn).await
+    }
+
     async fn lock_keys(
         _: &mut <Db as Connect>::Conn,
         _: &Tables,

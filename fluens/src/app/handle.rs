@@ -213,6 +213,7 @@ impl<M: Module> Handle<M> {
         // One statement is a transaction by itself.
         if let [one] = &staged[..]
             && one.is_one_statement()
+            && !self.db.tables.always_in_transactions()
         {
             let mut conn = self.db.writer().await?;
             let (appended, events) = self.store(&mut conn, staged).await?;

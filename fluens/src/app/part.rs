@@ -84,7 +84,7 @@ impl<M> Default for ModulePart<M> {
 
 impl<M: Module> ModulePart<M> {
     fn tables(settings: &Settings) -> Tables {
-        Tables::new(Self::schema(settings), settings.clock.clone())
+        Tables::new(Self::schema(settings), settings.clock.clone()).statement_cache(settings.statement_cache)
     }
 
     /// The setting is for PostgreSQL; an app may have modules on SQLite beside.

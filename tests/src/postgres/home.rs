@@ -13,7 +13,7 @@ use super::watchdog::Watchdog;
 use super::{Options, binaries};
 
 /// Dropping it ends what runs in it and removes it.
-pub(super) struct Home {
+pub(crate) struct Home {
     binaries: PathBuf,
     directory: PathBuf,
     account: Option<Account>,
@@ -28,7 +28,7 @@ struct Account {
 }
 
 impl Home {
-    pub(super) fn make(options: &Options) -> Result<Home, String> {
+    pub(crate) fn make(options: &Options) -> Result<Home, String> {
         let binaries = binaries::find()?.ok_or(binaries::NONE)?;
         let directory = fresh_directory(&base(options))?;
         let watchdog = Watchdog::over(&directory).map_err(|error| format!("no watchdog: {error}"))?;
@@ -57,9 +57,9 @@ impl Home {
         self.account.map_or(Ok(()), |account| chown(&path, Some(account.uid), Some(account.gid)))
     }
 
-    /// One of PostgreSQL's programs, set up so that neither our account nor our environment changes what it
-    /// does.
-    pub(super) fn program(&self, name: &str) -> Command {
+    /// One of PostgreSQL's programs, or another one by its whole path, set up so that neither our account nor our
+    /// environment changes what it does.
+    pub(crate) fn program(&self, name: &str) -> Command {
         let mut command = Command::new(self.binaries.join(name));
         for (variable, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PG")) {
             command.env_remove(variable);
@@ -76,7 +76,7 @@ impl Home {
         command
     }
 
-    pub(super) fn directory(&self) -> &Path {
+    pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
@@ -84,7 +84,7 @@ impl Home {
         self.directory.join("data")
     }
 
-    pub(super) fn log(&self) -> PathBuf {
+    pub(crate) fn log(&self) -> PathBuf {
         self.directory.join("log")
     }
 }

@@ -91,7 +91,7 @@ fn wait_until_ready(home: &Home, server: &mut Child) -> Result<(), String> {
 }
 
 /// A random one, so that processes that look at the same time seldom find the same.
-fn free_port() -> Result<u16, String> {
+pub(crate) fn free_port() -> Result<u16, String> {
     let random = || {
         // A new `RandomState` is the one source of randomness in the standard library.
         let [low, high, ..] = RandomState::new().hash_one(()).to_le_bytes();

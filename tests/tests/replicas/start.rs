@@ -1,7 +1,5 @@
 //! Fault 10: replicas that start together on an empty database.
 
-#![cfg(feature = "postgres")]
-
 use crate::{
     ledger::eventually,
     process::Process,

@@ -8,21 +8,27 @@ macro_rules! stamp_inbox {
                 tables: &Tables,
                 held: &[(i32, i64)],
             ) -> QueryResult<Vec<Look>> {
-                let consumers = held.iter().map(|(consumer, _)| *consumer).collect();
-                let held_slots = held.iter().map(|(_, slots)| *slots).collect();
-                let look = LookAt { tables: tables.clone(), consumers, held_slots };
-                let rows: Vec<LookRow> = look.load(conn).await?;
-                Ok(rows.into_iter().map(look_of).collect())
+                Self::alone(conn, tables, async |conn| {
+                    let consumers = held.iter().map(|(consumer, _)| *consumer).collect();
+                    let held_slots = held.iter().map(|(_, slots)| *slots).collect();
+                    let look = LookAt { tables: tables.clone(), consumers, held_slots };
+                    let rows: Vec<LookRow> = look.load(conn).await?;
+                    Ok(rows.into_iter().map(look_of).collect())
+                })
+                .await
             }
 
             async fn fetch(conn: &mut Self::Conn, tables: &Tables, fetch: &Fetch) -> QueryResult<Vec<Due>> {
-                let mut overdue = Vec::new();
-                if let Some(fairness) = fetch.fairness_micros {
-                    overdue = FindOverdue::new(tables, fetch, fairness).load::<(i64,)>(conn).await?;
-                }
-                let overdue = overdue.into_iter().map(|(seq,)| seq).collect();
-                let rows: Vec<DueRow> = FetchReady::new(tables, fetch, overdue).load(conn).await?;
-                Ok(rows.into_iter().map(due).collect())
+                Self::alone(conn, tables, async |conn| {
+                    let mut overdue = Vec::new();
+                    if let Some(fairness) = fetch.fairness_micros {
+                        overdue = FindOverdue::new(tables, fetch, fairness).load::<(i64,)>(conn).await?;
+                    }
+                    let overdue = overdue.into_iter().map(|(seq,)| seq).collect();
+                    let rows: Vec<DueRow> = FetchReady::new(tables, fetch, overdue).load(conn).await?;
+                    Ok(rows.into_iter().map(due).collect())
+                })
+                .await
             }
 
             async fn fetch_held(
@@ -30,8 +36,11 @@ macro_rules! stamp_inbox {
                 tables: &Tables,
                 fetch: &Fetch,
             ) -> QueryResult<Vec<Due>> {
-                let rows: Vec<DueRow> = FetchHeld::new(tables, fetch).load(conn).await?;
-                Ok(rows.into_iter().map(due).collect())
+                Self::alone(conn, tables, async |conn| {
+                    let rows: Vec<DueRow> = FetchHeld::new(tables, fetch).load(conn).await?;
+                    Ok(rows.into_iter().map(due).collect())
+                })
+                .await
             }
 
             async fn promote(conn: &mut Self::Conn, tables: &Tables, fetch: &Fetch) -> QueryResult<usize> {

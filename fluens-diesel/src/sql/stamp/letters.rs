@@ -41,13 +41,20 @@ macro_rules! stamp_letters {
                 after: Option<Id>,
                 limit: i64,
             ) -> QueryResult<Vec<Letter>> {
-                let rows: Vec<LetterRow> = FindLetters::new(tables, wanted, after, limit).load(conn).await?;
-                Ok(rows.into_iter().map(letter_of).collect())
+                Self::alone(conn, tables, async |conn| {
+                    let rows: Vec<LetterRow> =
+                        FindLetters::new(tables, wanted, after, limit).load(conn).await?;
+                    Ok(rows.into_iter().map(letter_of).collect())
+                })
+                .await
             }
 
             async fn count(conn: &mut Self::Conn, tables: &Tables, wanted: &Wanted) -> QueryResult<i64> {
-                let (count,) = CountLetters::new(tables, wanted).get_result::<(i64,)>(conn).await?;
-                Ok(count)
+                Self::alone(conn, tables, async |conn| {
+                    let (count,) = CountLetters::new(tables, wanted).get_result::<(i64,)>(conn).await?;
+                    Ok(count)
+                })
+                .await
             }
 
             async fn replay(
@@ -105,8 +112,12 @@ macro_rules! stamp_letters {
                 after: Option<i64>,
                 limit: i64,
             ) -> QueryResult<Vec<Ended>> {
-                let rows: Vec<EndedRow> = FindExpired::new(tables, wanted, after, limit).load(conn).await?;
-                Ok(rows.into_iter().map(ended_of).collect())
+                Self::alone(conn, tables, async |conn| {
+                    let rows: Vec<EndedRow> =
+                        FindExpired::new(tables, wanted, after, limit).load(conn).await?;
+                    Ok(rows.into_iter().map(ended_of).collect())
+                })
+                .await
             }
 
             async fn count_expired(
@@ -114,8 +125,11 @@ macro_rules! stamp_letters {
                 tables: &Tables,
                 wanted: &Wanted,
             ) -> QueryResult<i64> {
-                let (count,) = CountExpired::new(tables, wanted).get_result::<(i64,)>(conn).await?;
-                Ok(count)
+                Self::alone(conn, tables, async |conn| {
+                    let (count,) = CountExpired::new(tables, wanted).get_result::<(i64,)>(conn).await?;
+                    Ok(count)
+                })
+                .await
             }
         }
     };

@@ -16,8 +16,8 @@ use diesel_async::{AsyncConnection, TransactionManager};
 use super::bind::List;
 use crate::Connect;
 
-/// `stamp!(Db, MIGRATIONS)` implements all roles but [`Connect`]. The store brings what differs: `lock_keys`,
-/// `lock_upkeep`, `lock_schema` and `create_schema`.
+/// `stamp!(Db, MIGRATIONS)` implements all roles but [`Connect`]. The store brings what differs: `alone`,
+/// `lock_keys`, `lock_upkeep`, `lock_schema` and `create_schema`.
 macro_rules! stamp {
     ($store:ty, $migrations:expr) => {
         $crate::sql::stamp_prelude::stamp_inbox!($store);

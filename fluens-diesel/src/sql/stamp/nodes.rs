@@ -23,13 +23,19 @@ macro_rules! stamp_nodes {
             }
 
             async fn beat(conn: &mut Self::Conn, tables: &Tables, node: i64) -> QueryResult<Option<Pulse>> {
-                let beat = Beat { tables: tables.clone(), node }.load::<(i64, bool)>(conn).await?;
-                let pulse = |(generation, some_overdue)| Pulse { generation, some_overdue };
-                Ok(beat.into_iter().next().map(pulse))
+                Self::alone(conn, tables, async |conn| {
+                    let beat = Beat { tables: tables.clone(), node }.load::<(i64, bool)>(conn).await?;
+                    let pulse = |(generation, some_overdue)| Pulse { generation, some_overdue };
+                    Ok(beat.into_iter().next().map(pulse))
+                })
+                .await
             }
 
             async fn generation(conn: &mut Self::Conn, tables: &Tables) -> QueryResult<i64> {
-                Generation { tables: tables.clone() }.get_result::<(i64,)>(conn).await.map(|(it,)| it)
+                Self::alone(conn, tables, async |conn| {
+                    Generation { tables: tables.clone() }.get_result::<(i64,)>(conn).await.map(|(it,)| it)
+                })
+                .await
             }
 
             async fn survey(
@@ -37,23 +43,27 @@ macro_rules! stamp_nodes {
                 tables: &Tables,
                 consumers: &[i32],
             ) -> QueryResult<Survey> {
-                let (consumers, tables): (List<i32>, _) =
-                    (consumers.iter().copied().collect(), tables.clone());
-                let (generation,) = Generation { tables: tables.clone() }.get_result::<(i64,)>(conn).await?;
-                let members: Vec<MemberRow> =
-                    Members { tables: tables.clone(), name: None }.load(conn).await?;
-                let know = AllKnow { tables: tables.clone(), consumers: consumers.clone() };
-                let know: Vec<(i64, i32, i32, String)> = know.load(conn).await?;
-                let slots = AllSlots { tables: tables.clone(), consumers: consumers.clone() };
-                let slots: Vec<SlotColumns> = slots.load(conn).await?;
-                let paused: Vec<(i32,)> = Paused { tables, consumers }.load(conn).await?;
-                Ok(Survey {
-                    generation,
-                    members: members.into_iter().map(member).collect(),
-                    knows: know.into_iter().map(knows).collect(),
-                    slots: slots.into_iter().map(slot_row).collect(),
-                    paused: paused.into_iter().map(|(consumer,)| consumer).collect(),
+                Self::alone(conn, tables, async |conn| {
+                    let (consumers, tables): (List<i32>, _) =
+                        (consumers.iter().copied().collect(), tables.clone());
+                    let (generation,) =
+                        Generation { tables: tables.clone() }.get_result::<(i64,)>(conn).await?;
+                    let members: Vec<MemberRow> =
+                        Members { tables: tables.clone(), name: None }.load(conn).await?;
+                    let know = AllKnow { tables: tables.clone(), consumers: consumers.clone() };
+                    let know: Vec<(i64, i32, i32, String)> = know.load(conn).await?;
+                    let slots = AllSlots { tables: tables.clone(), consumers: consumers.clone() };
+                    let slots: Vec<SlotColumns> = slots.load(conn).await?;
+                    let paused: Vec<(i32,)> = Paused { tables, consumers }.load(conn).await?;
+                    Ok(Survey {
+                        generation,
+                        members: members.into_iter().map(member).collect(),
+                        knows: know.into_iter().map(knows).collect(),
+                        slots: slots.into_iter().map(slot_row).collect(),
+                        paused: paused.into_iter().map(|(consumer,)| consumer).collect(),
+                    })
                 })
+                .await
             }
 
             async fn declare_dead(
@@ -149,9 +159,12 @@ macro_rules! stamp_nodes {
                 node: i64,
                 consumer: i32,
             ) -> QueryResult<Vec<i16>> {
-                let clear = ClearSuspects { tables: tables.clone(), node, consumer };
-                let cleared: Vec<(i16,)> = clear.load(conn).await?;
-                Ok(cleared.into_iter().map(|(slot,)| slot).collect())
+                Self::alone(conn, tables, async |conn| {
+                    let clear = ClearSuspects { tables: tables.clone(), node, consumer };
+                    let cleared: Vec<(i16,)> = clear.load(conn).await?;
+                    Ok(cleared.into_iter().map(|(slot,)| slot).collect())
+                })
+                .await
             }
         }
     };

@@ -43,8 +43,11 @@ macro_rules! stamp_schedule {
             }
 
             async fn now(conn: &mut Self::Conn, tables: &Tables) -> QueryResult<Ts> {
-                let (now,) = ReadClock { tables: tables.clone() }.get_result::<(Ts,)>(conn).await?;
-                Ok(now)
+                Self::alone(conn, tables, async |conn| {
+                    let (now,) = ReadClock { tables: tables.clone() }.get_result::<(Ts,)>(conn).await?;
+                    Ok(now)
+                })
+                .await
             }
 
             async fn next_firing(
@@ -53,9 +56,12 @@ macro_rules! stamp_schedule {
                 recurring: &Recurring,
                 first: Ts,
             ) -> QueryResult<Ts> {
-                let next = NextFiring::new(tables, recurring, first);
-                let (next,) = next.get_result::<(Ts,)>(conn).await?;
-                Ok(next)
+                Self::alone(conn, tables, async |conn| {
+                    let next = NextFiring::new(tables, recurring, first);
+                    let (next,) = next.get_result::<(Ts,)>(conn).await?;
+                    Ok(next)
+                })
+                .await
             }
 
             async fn fire(
@@ -65,8 +71,11 @@ macro_rules! stamp_schedule {
                 due: Ts,
                 next: Ts,
             ) -> QueryResult<bool> {
-                let moved = Fire::new(tables, recurring, due, next).execute(conn).await?;
-                Ok(moved > 0)
+                Self::alone(conn, tables, async |conn| {
+                    let moved = Fire::new(tables, recurring, due, next).execute(conn).await?;
+                    Ok(moved > 0)
+                })
+                .await
             }
         }
     };

@@ -12,13 +12,16 @@ macro_rules! stamp_schema {
             }
 
             async fn version(conn: &mut Self::Conn, tables: &Tables) -> QueryResult<Option<SchemaVersion>> {
-                let table = format!("{}schema", tables.prefix());
-                if !(HasSchema { tables: tables.clone(), table }).get_result::<(bool,)>(conn).await?.0 {
-                    return Ok(None);
-                }
-                let rows: Vec<(i32, i32)> = ReadVersion { tables: tables.clone() }.load(conn).await?;
-                let version = |(version, min_compatible)| SchemaVersion { version, min_compatible };
-                Ok(rows.into_iter().next().map(version))
+                Self::alone(conn, tables, async |conn| {
+                    let table = format!("{}schema", tables.prefix());
+                    if !(HasSchema { tables: tables.clone(), table }).get_result::<(bool,)>(conn).await?.0 {
+                        return Ok(None);
+                    }
+                    let rows: Vec<(i32, i32)> = ReadVersion { tables: tables.clone() }.load(conn).await?;
+                    let version = |(version, min_compatible)| SchemaVersion { version, min_compatible };
+                    Ok(rows.into_iter().next().map(version))
+                })
+                .await
             }
 
             async fn migrate(conn: &mut Self::Conn, tables: &Tables) -> QueryResult<SchemaVersion> {

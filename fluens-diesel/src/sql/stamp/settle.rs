@@ -9,8 +9,11 @@ macro_rules! stamp_settle {
                 node: i64,
                 rows: &[Acked],
             ) -> QueryResult<usize> {
-                let (seqs, attempts) = columns(rows);
-                Ack { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
+                Self::alone(conn, tables, async |conn| {
+                    let (seqs, attempts) = columns(rows);
+                    Ack { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
+                })
+                .await
             }
 
             async fn hold(
@@ -19,12 +22,16 @@ macro_rules! stamp_settle {
                 node: i64,
                 held: &Held,
             ) -> QueryResult<usize> {
-                Hold::new(tables, node, held).execute(conn).await
+                Self::alone(conn, tables, async |conn| Hold::new(tables, node, held).execute(conn).await)
+                    .await
             }
 
             async fn set_aside(conn: &mut Self::Conn, tables: &Tables, rows: &[Acked]) -> QueryResult<usize> {
-                let (seqs, _) = columns(rows);
-                SetAside { tables: tables.clone(), seqs }.execute(conn).await
+                Self::alone(conn, tables, async |conn| {
+                    let (seqs, _) = columns(rows);
+                    SetAside { tables: tables.clone(), seqs }.execute(conn).await
+                })
+                .await
             }
 
             async fn set_unknown(
@@ -32,8 +39,11 @@ macro_rules! stamp_settle {
                 tables: &Tables,
                 rows: &[Acked],
             ) -> QueryResult<usize> {
-                let (seqs, _) = columns(rows);
-                SetUnknown { tables: tables.clone(), seqs }.execute(conn).await
+                Self::alone(conn, tables, async |conn| {
+                    let (seqs, _) = columns(rows);
+                    SetUnknown { tables: tables.clone(), seqs }.execute(conn).await
+                })
+                .await
             }
 
             async fn suspect(
@@ -42,8 +52,11 @@ macro_rules! stamp_settle {
                 node: i64,
                 rows: &[Acked],
             ) -> QueryResult<usize> {
-                let (seqs, attempts) = columns(rows);
-                Suspect { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
+                Self::alone(conn, tables, async |conn| {
+                    let (seqs, attempts) = columns(rows);
+                    Suspect { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
+                })
+                .await
             }
 
             async fn expire(
@@ -52,8 +65,11 @@ macro_rules! stamp_settle {
                 node: i64,
                 rows: &[Acked],
             ) -> QueryResult<usize> {
-                let (seqs, attempts) = columns(rows);
-                Expire { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
+                Self::alone(conn, tables, async |conn| {
+                    let (seqs, attempts) = columns(rows);
+                    Expire { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
+                })
+                .await
             }
 
             async fn supersede(
@@ -62,8 +78,11 @@ macro_rules! stamp_settle {
                 node: i64,
                 rows: &[Acked],
             ) -> QueryResult<usize> {
-                let (seqs, attempts) = columns(rows);
-                Supersede { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
+                Self::alone(conn, tables, async |conn| {
+                    let (seqs, attempts) = columns(rows);
+                    Supersede { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
+                })
+                .await
             }
 
             async fn archive(
@@ -72,8 +91,11 @@ macro_rules! stamp_settle {
                 rows: &[Acked],
                 runs: &[i32],
             ) -> QueryResult<usize> {
-                let ((seqs, attempts), runs) = (columns(rows), runs.iter().copied().collect());
-                Archive { tables: tables.clone(), seqs, attempts, runs }.execute(conn).await
+                Self::alone(conn, tables, async |conn| {
+                    let ((seqs, attempts), runs) = (columns(rows), runs.iter().copied().collect());
+                    Archive { tables: tables.clone(), seqs, attempts, runs }.execute(conn).await
+                })
+                .await
             }
 
             async fn bury(
