@@ -5,6 +5,9 @@
 #[allow(dead_code)] // shared with the test of a single program
 mod process;
 
+#[cfg(all(feature = "postgres", target_os = "linux"))]
+#[path = "replicas/clocks.rs"]
+mod clocks;
 #[path = "replicas/crowd.rs"]
 mod crowd;
 #[path = "replicas/deadly.rs"]

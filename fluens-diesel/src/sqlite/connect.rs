@@ -82,7 +82,7 @@ fn is_new_enough(version: i32) -> bool {
 }
 
 /// How long to wait for others, when opening and when writing.
-const BUSY: Duration = Duration::from_secs(10);
+pub(super) const BUSY: Duration = Duration::from_secs(10);
 
 /// Opens a connection. `busy_timeout` goes first: setting WAL mode itself meets other openers. Two that switch a new
 /// file at the same time are told so at once, whatever the timeout: they try again.

@@ -1,6 +1,7 @@
 //! SQLite, embedded: one writer connection behind an asynchronous lock, readers beside it, WAL.
 
 mod append;
+mod begin;
 mod connect;
 mod in_place;
 mod pool;
@@ -8,7 +9,6 @@ mod wire;
 
 use diesel::{
     QueryResult,
-    connection::AnsiTransactionManager,
     deserialize::FromSqlRow,
     row::Row,
     sql_types::{Binary, Integer},
@@ -67,10 +67,7 @@ impl Connect for Db {
     }
 
     async fn begin(conn: &mut Self::Conn) -> QueryResult<()> {
-        // IMMEDIATE: a deferred transaction that reads before it writes fails when somebody wrote in between,
-        // whatever the busy timeout.
-        conn.spawn_blocking(|conn| AnsiTransactionManager::begin_transaction_sql(conn, "BEGIN IMMEDIATE"))
-            .await
+        begin::immediate(conn).await
     }
 
     fn lend(guard: &Guard, lent: bool) {

@@ -63,6 +63,8 @@ pub(super) struct Member<S: Store> {
     /// What it was when it last took part.
     last: i64,
     stage: watch::Receiver<Stage>,
+    /// The processes of the others: those on this machine can be seen to end.
+    neighbours: Vec<String>,
     /// The generation that was last acted upon.
     seen: i64,
     /// When the last beat that was answered was sent.
@@ -95,6 +97,7 @@ impl<S: Store> Member<S> {
             wire,
             last: NOBODY,
             stage,
+            neighbours: Vec::new(),
             seen: -1,
             beaten: now,
             next_beat: now,
@@ -117,11 +120,10 @@ impl<S: Store> Member<S> {
             if now == Stage::Leaves {
                 break;
             }
-            if now == Stage::Drains {
-                self.drain_all().await;
-            }
-            if self.db.node.id() == NOBODY {
-                self.come_back().await;
+            match now {
+                Stage::Works if self.db.node.id() == NOBODY => self.come_back().await,
+                Stage::Works | Stage::Leaves => {}
+                Stage::Drains => self.drain_all().await,
             }
             let (db, tell) = (self.db.clone(), self.time_to_tell());
             let times = [Some(self.next_beat), self.next_survey, self.draining_until, tell, self.next_look];
@@ -171,13 +173,16 @@ impl<S: Store> Member<S> {
             return; // it is about to come back
         }
         let beat = async {
-            Ok::<_, Error>(S::beat(&mut *line(&mut self.wire, &self.db).await?, &self.tables, node).await?)
+            Ok::<_, Error>(
+                S::beat(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, node).await?,
+            )
         };
         let late = |_| Err(Error::Unavailable("no answer in time".into()));
         match timeout(self.profile.lease / 3, beat).await.unwrap_or_else(late) {
             Ok(Some(pulse)) => {
                 self.beaten = sent;
-                if pulse.generation != self.seen || pulse.some_overdue {
+                let gone = self.neighbours.iter().any(|process| process::is_gone(process));
+                if pulse.generation != self.seen || pulse.some_overdue || gone {
                     let surveyed = self.survey().await;
                     self.heed(surveyed);
                 }
@@ -207,7 +212,8 @@ impl<S: Store> Member<S> {
         }
         let back = async {
             // If nobody has noticed yet, it goes without being suspected.
-            S::leave(&mut *line(&mut self.wire, &self.db).await?, &self.tables, self.last).await?;
+            S::leave(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, self.last)
+                .await?;
             self.enter().await?;
             self.survey().await
         };
@@ -250,7 +256,8 @@ impl<S: Store> Member<S> {
         let node = NewNode { name, host, process: process::this(), session, version, lease, knows };
         let began = Instant::now();
         loop {
-            let joined = S::join(&mut *line(&mut self.wire, &self.db).await?, &self.tables, &node).await?;
+            let joined =
+                S::join(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, &node).await?;
             match joined {
                 Joined::As(id) => {
                     self.db.node.joined(id);
@@ -286,13 +293,19 @@ impl<S: Store> Member<S> {
         if !certain && !found.is_overdue() {
             return Ok(false);
         }
-        let dead =
-            S::declare_dead(&mut *line(&mut self.wire, &self.db).await?, &self.tables, found.id, certain)
-                .await?;
+        let dead = S::declare_dead(
+            &mut *line(&mut self.wire, &self.db, self.alone).await?,
+            &self.tables,
+            found.id,
+            certain,
+        )
+        .await?;
         if dead {
             let why = if certain { "its process is gone" } else { "it fell silent" };
             tracing::warn!(node = %found.name, host = %found.host, why, "a node died; taking over");
-            let ended = S::end_sessions(&mut *line(&mut self.wire, &self.db).await?, &found.session).await?;
+            let ended =
+                S::end_sessions(&mut *line(&mut self.wire, &self.db, self.alone).await?, &found.session)
+                    .await?;
             if ended > 0 {
                 tracing::info!(node = %found.name, sessions = ended, "ended what it had left open");
             }
@@ -305,17 +318,22 @@ impl<S: Store> Member<S> {
         let shares = self.db.node.shares();
         let consumers: Vec<i32> = shares.iter().map(|share| share.consumer()).collect();
         let mut survey =
-            S::survey(&mut *line(&mut self.wire, &self.db).await?, &self.tables, &consumers).await?;
+            S::survey(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, &consumers)
+                .await?;
         let me = self.db.node.id();
         let mut died = false;
         for found in survey.members.iter().filter(|found| found.id != me) {
             died |= self.bury(found).await?;
         }
         if died {
-            survey = S::survey(&mut *line(&mut self.wire, &self.db).await?, &self.tables, &consumers).await?;
+            survey =
+                S::survey(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, &consumers)
+                    .await?;
         }
         self.seen = survey.generation;
         self.db.node.is_crowded(survey.members.len() > 1);
+        let others = survey.members.iter().filter(|found| found.id != me);
+        self.neighbours = others.map(|found| found.process.clone()).collect();
         self.next_survey = next_death(&survey, me).map(|left| Instant::now() + left);
         if *self.stage.borrow() == Stage::Works {
             self.rebalance(&shares, &survey, me).await?;
@@ -353,7 +371,9 @@ impl<S: Store> Member<S> {
             return Ok(());
         }
         let node = self.db.node.id();
-        let taken = S::take(&mut *line(&mut self.wire, &self.db).await?, &self.tables, node, &wanted).await?;
+        let taken =
+            S::take(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, node, &wanted)
+                .await?;
         for share in self.db.node.shares() {
             let own: Vec<_> =
                 taken.slots.iter().filter(|one| one.consumer == share.consumer()).copied().collect();
@@ -372,7 +392,7 @@ impl<S: Store> Member<S> {
         }
         let (node, consumer) = (self.db.node.id(), share.consumer());
         let given: Vec<(i32, i16)> = each(slots).map(|slot| (consumer, slot)).collect();
-        S::give(&mut *line(&mut self.wire, &self.db).await?, &self.tables, node, &given).await?;
+        S::give(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, node, &given).await?;
         tracing::debug!(consumer, slots = given.len(), "gave slots");
         share.gave(slots);
         self.news.nodes = true;
@@ -448,7 +468,9 @@ impl<S: Store> Member<S> {
     async fn look(&mut self) {
         self.db.node.look.notify_one();
         let generation = async {
-            Ok::<_, Error>(S::generation(&mut *line(&mut self.wire, &self.db).await?, &self.tables).await?)
+            Ok::<_, Error>(
+                S::generation(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables).await?,
+            )
         };
         match generation.await {
             Ok(generation) if generation != self.seen => self.next_survey = Some(Instant::now()),
@@ -479,7 +501,7 @@ impl<S: Store> Member<S> {
             return;
         }
         let left = timeout(self.profile.lease / 3, async {
-            S::leave(&mut *line(&mut self.wire, &self.db).await?, &self.tables, node).await?;
+            S::leave(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, node).await?;
             self.news.nodes = true;
             self.tell().await;
             Ok::<_, Error>(())
@@ -519,10 +541,15 @@ enum Line<'a, S: Store> {
     Shared(S::Guard),
 }
 
-async fn line<'a, S: Store>(wire: &'a mut Option<S::Wire>, db: &Database<S>) -> Result<Line<'a, S>, Error> {
+async fn line<'a, S: Store>(
+    wire: &'a mut Option<S::Wire>,
+    db: &Database<S>,
+    alone: bool,
+) -> Result<Line<'a, S>, Error> {
     match wire {
         Some(wire) => Ok(Line::Own(S::conn(wire))),
-        None => Ok(Line::Shared(db.writer().await?)),
+        None if alone => Ok(Line::Shared(db.writer().await?)),
+        None => Err(Error::Unavailable("the node's connection is gone".into())),
     }
 }
 

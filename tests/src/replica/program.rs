@@ -4,7 +4,7 @@
 // It is told what to do on its standard input, line by line:
 //
 // - `publish 1 100 7 write` publishes the messages 1 to 100 on 7 keys; what their consumer does is the last word. One more
-//   number is added to the keys;
+//   number is added to the keys. `later` is due after a second;
 // - `pass 3` lets three messages pass the gate, `open` all;
 // - `status` prints what `app.status()` says;
 // - the end of the input changes nothing: it serves until it is told to stop.
@@ -12,7 +12,7 @@
 use std::{io::BufRead, sync::Arc, thread, time::Duration};
 
 use fluens::{diesel_prelude::*, prelude::*};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
 
 fluens::module! { pub Replicas { db: db::Db, publishes: [Work], consumes: [Work] } }
 
@@ -47,6 +47,11 @@ async fn work(work: Work, gate: State<Gate>, ctx: &mut Context<Replicas>) -> Res
             println!("begun {}", work.n);
             std::process::abort();
         }
+        // It does not even let others of its thread go on.
+        "block" => {
+            println!("begun {}", work.n);
+            gate.block();
+        }
         "flaky" if dice() % 5 == 0 => return Err("one of five".into()),
         "wait" => tokio::time::sleep(Duration::from_millis(5)).await,
         // Rows that all lanes share, in no order.
@@ -59,7 +64,7 @@ async fn work(work: Work, gate: State<Gate>, ctx: &mut Context<Replicas>) -> Res
     }
     let done = (ledger::n.eq(work.n), ledger::key.eq(work.key), ledger::node.eq(i64::from(std::process::id())));
     fluens::diesel::insert_into(ledger::table).values(done).execute(ctx.conn().await?).await?;
-    if matches!(work.act.as_str(), "gate" | "hold" | "say") {
+    if matches!(work.act.as_str(), "gate" | "hold" | "block") {
         println!("wrote {}", work.n);
     }
     Ok(())
@@ -83,6 +88,12 @@ impl Gate {
     async fn pass(&self) {
         if let Ok(permit) = self.0.acquire().await {
             permit.forget();
+        }
+    }
+
+    fn block(&self) {
+        while let Err(tokio::sync::TryAcquireError::NoPermits) = self.0.try_acquire().map(SemaphorePermit::forget) {
+            thread::park_timeout(Duration::from_millis(5));
         }
     }
 }
@@ -116,7 +127,9 @@ async fn publish(words: &[&str], replicas: &Handle<Replicas>) -> Result {
                 let rows: Vec<_> = some.iter().map(|n| sent::n.eq(*n)).collect();
                 insert_sent(&rows, tx.conn()).await?;
                 for &n in some {
-                    tx.publish(&Work { n, key: offset + n % keys, act: (*act).to_owned() });
+                    let work = Work { n, key: offset + n % keys, act: (*act).to_owned() };
+                    let after = Duration::from_secs(u64::from(*act == "later"));
+                    tx.publish(fluens::message(&work).after(after));
                 }
                 Ok(())
             })

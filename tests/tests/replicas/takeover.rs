@@ -4,12 +4,13 @@ use crate::{
     ledger::*,
     on_each_database,
     process::Process,
-    world::{LEASE, World, program_of},
+    world::{World, lease, now_of, program_of},
 };
 
 on_each_database! {
     what_a_frozen_node_had_is_done_elsewhere_and_its_own_commit_is_refused,
     a_consumer_longer_than_the_lease_keeps_its_slot,
+    consumers_that_block_every_thread_keep_their_slots,
     killed_ones_are_taken_over,
     one_that_stops_hands_over_at_once,
     a_second_node_of_a_name_is_refused_while_the_first_is_alive,
@@ -54,10 +55,9 @@ fn what_a_frozen_node_had_is_done_elsewhere_and_its_own_commit_is_refused(world:
 /// Fault 9.
 fn a_consumer_longer_than_the_lease_keeps_its_slot(world: &impl World) {
     let (mut slow, other) = two_with_one_message(world, "gate");
-    let lease: i64 = LEASE.trim_end_matches('s').parse().unwrap();
     let now = format!("SELECT {} AS n", now_of(world));
     let begun = world.number(&now);
-    eventually("three leases to pass", || world.number(&now) > begun + 3 * lease);
+    eventually("three leases to pass", || world.number(&now) > begun + 3 * lease());
     assert_eq!(other.unread_lines(), [""; 0], "nobody else began it");
     assert_eq!(world.number("SELECT count(*) AS n FROM fluens_node"), 2, "nobody was taken for dead");
     slow.tell("pass 1");
@@ -66,8 +66,21 @@ fn a_consumer_longer_than_the_lease_keeps_its_slot(world: &impl World) {
     assert_all_well(world);
 }
 
-fn now_of<W: World>(_: &W) -> &'static str {
-    W::NOW
+/// The same, for consumers that wait as no asynchronous function should: more of them than there are threads.
+fn consumers_that_block_every_thread_keep_their_slots(world: &impl World) {
+    let mut blocked = world.replica(&[]);
+    blocked.tell("publish 1 40 40 block");
+    blocked.wait_for(2, "begun");
+    let mut other = world.replica(&[]);
+    let now = format!("SELECT {} AS n", now_of(world));
+    let begun = world.number(&now);
+    eventually("two leases to pass", || world.number(&now) > begun + 2 * lease());
+    assert_eq!(world.number("SELECT count(*) AS n FROM fluens_node"), 2, "nobody was taken for dead");
+    blocked.tell("open");
+    other.tell("open");
+    wait_for_done(world, 40);
+    wait_until_empty(world);
+    assert_all_well(world);
 }
 
 fn killed_ones_are_taken_over(world: &impl World) {

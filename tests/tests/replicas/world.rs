@@ -8,8 +8,13 @@ use tempfile::TempDir;
 use crate::process::Process;
 
 /// Short, so that nobody waits; long enough for a machine that is busy with other tests.
-pub(crate) const LEASE: &str = "3s";
+const LEASE: &str = "3s";
 const HEARTBEAT: &str = "500ms";
+
+/// In seconds.
+pub(crate) fn lease() -> i64 {
+    LEASE.trim_end_matches('s').parse().unwrap()
+}
 
 /// A number of a query.
 #[derive(QueryableByName)]
@@ -53,6 +58,11 @@ pub(crate) trait World {
 /// The program that runs on a world.
 pub(crate) fn program_of<W: World>(_: &W) -> &'static str {
     W::PROGRAM
+}
+
+/// Its time, as SQL.
+pub(crate) fn now_of<W: World>(_: &W) -> &'static str {
+    W::NOW
 }
 
 pub(crate) struct Sqlite {
