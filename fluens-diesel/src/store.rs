@@ -452,7 +452,7 @@ pub trait Overview: Connect {
         conn: &mut Self::Conn,
         tables: &Tables,
     ) -> impl Future<Output = QueryResult<Vec<ConsumerSeen>>> + Send;
-    /// What waits, by consumer and state. Reads the index entry of all that waits.
+    /// What waits, by consumer and state. Reads all that waits.
     fn backlog(
         conn: &mut Self::Conn,
         tables: &Tables,

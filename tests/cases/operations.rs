@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use fluens::{App, ConsumerStatus, Error, Handle, Status, message, prelude::*, testing};
+use fluens::{App, ConsumerStatus, Error, Filter, Handle, Status, message, prelude::*, testing};
 use fluens_tests::{
     probe::{Probe, in_time},
     told::Told,
@@ -11,7 +11,7 @@ use fluens_tests::{
 use super::support::{count, database, execute, inbox_rows, needs};
 use crate::db;
 
-fluens::module! { pub Yard { db: db::Db, publishes: [Load, Note], consumes: [Load, Note] } }
+fluens::module! { pub Yard { db: db::Db, publishes: [Load, Note, Crate], consumes: [Load, Note, Crate] } }
 
 #[message(name = "yard.load", partition = key, ttl = "100s")]
 struct Load {
@@ -39,6 +39,18 @@ async fn load(load: Load, probe: State<Probe>) -> Result {
 async fn write_down(note: Note, probe: State<Probe>) -> Result {
     probe.saw("note");
     if note.good { Ok(()) } else { Err(permanent("on purpose")) }
+}
+
+#[message(name = "yard.crate", partition = key, ttl = "100s")]
+struct Crate {
+    key: i64,
+    good: bool,
+}
+
+#[consumer(module = Yard, on_dead_letter = ParkKey)]
+async fn stack(stacked: Crate, probe: State<Probe>) -> Result {
+    probe.saw("crate");
+    if stacked.good { Ok(()) } else { Err(permanent("on purpose")) }
 }
 
 macro_rules! builder {
@@ -96,16 +108,20 @@ async fn the_status_shows_what_is_true() {
     assert_eq!(load.backlog.oldest, Some(Duration::from_secs(30)));
     assert_eq!((load.module.as_str(), load.nodes, load.slots), ("yard", 1, 0));
     assert!(load.is_paused() && !load.nobody_runs_it());
-    let note = seen(&status, "yard.write_down");
-    assert_eq!((note.backlog.total(), note.dead_letters, note.slots), (0, 1, 64));
-    assert!(!note.is_paused());
+    let notes = seen(&status, "yard.write_down");
+    assert_eq!((notes.backlog.total(), notes.dead_letters, notes.slots), (0, 1, 64));
+    assert!(!notes.is_paused());
     let old = seen(&status, "yard.old");
     assert!(old.nobody_runs_it());
     assert_eq!((old.nodes, old.backlog.ready, old.backlog.scheduled), (0, 2, 1));
     let [node] = &status.databases[0].nodes[..] else { panic!("one node\n{status}") };
     assert_eq!(node.name, "first");
     assert!(node.silent_for < Duration::from_secs(60), "by the database's clock: {:?}", node.silent_for);
-    let slots = BTreeMap::from([("yard.load".to_owned(), 0), ("yard.write_down".to_owned(), 64)]);
+    let slots = BTreeMap::from([
+        ("yard.load".to_owned(), 0),
+        ("yard.stack".to_owned(), 64),
+        ("yard.write_down".to_owned(), 64),
+    ]);
     assert_eq!(node.slots, slots);
     let text = status.to_string();
     assert!(text.contains("nobody runs it") && text.contains("paused since 2030-01-01 12:00:00"), "{text}");
@@ -190,14 +206,45 @@ async fn while_it_is_paused_nothing_grows_older() {
     assert!(app.expired::<Load>().is_empty());
 }
 
+/// Parked from 0 to 30 seconds, its consumer paused from 10 to 60, its module from 60 on.
+#[tokio::test(flavor = "multi_thread")]
+async fn time_that_stood_still_for_several_reasons_is_added_once() {
+    let (url, probe) = (database!(), Probe::default());
+    let app = testing::start(builder!(url, probe, "one")).await.unwrap();
+    let (yard, dead) = (Yard::of(&app), Yard::of(&app).dead_letters());
+    let wait = |seconds| app.clock().advance(Duration::from_secs(seconds));
+    app.publish(&Crate { key: 1, good: false }).settled().await.unwrap();
+    app.publish(&Crate { key: 1, good: true }).settled().await.unwrap();
+    wait(10);
+    yard.pause_consumer("yard.stack").await.unwrap();
+    until_held(&app, "yard.stack", 0).await;
+    wait(20);
+    let letter = dead.find(Filter::new()).await.unwrap().items.remove(0);
+    dead.discard(letter.id, "no").await.unwrap();
+    wait(30);
+    yard.pause().await.unwrap();
+    yard.resume_consumer("yard.stack").await.unwrap();
+    let lives = if crate::ABILITIES.parallel_writers { "interval '160 seconds'" } else { "160000000" };
+    let condition = format!("expires_at - published_at = {lives}");
+    assert_eq!(inbox_rows(&yard, &condition).await, 1, "a minute more");
+    wait(1000);
+    yard.resume().await.unwrap();
+    assert_eq!(probe.wait_for(2).await, ["crate", "crate"]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_consumer_that_is_not_there_is_an_error_that_names_those_that_are() {
     let (url, probe) = (database!(), Probe::default());
     let app = builder!(url, probe, "one").start().await.unwrap();
     let error = Yard::of(&app).pause_consumer("yard.laod").await.unwrap_err();
-    assert_eq!(error.to_string(), "there is no consumer `yard.laod`: there are yard.load, yard.write_down");
+    assert_eq!(
+        error.to_string(),
+        "there is no consumer `yard.laod`: there are yard.load, yard.stack, yard.write_down"
+    );
     let error = app.unsubscribe("yard.odl").await.unwrap_err();
-    assert!(matches!(error, Error::NoConsumer { known, .. } if known == ["yard.load", "yard.write_down"]));
+    assert!(
+        matches!(error, Error::NoConsumer { known, .. } if known == ["yard.load", "yard.stack", "yard.write_down"])
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -51,10 +51,11 @@ statement! {
 }
 
 statement! {
-    /// What waits, by consumer and state. Each part is the condition of a partial index: what is ready and what is for
-    /// later is counted in the index alone, all of it, and only the first in line is looked at itself; nothing that has ended
-    /// is read. For how long one has waited counts from when it could run; behind another one it cannot.
-    /// One statement: a row that changes its state meanwhile is counted once.
+    /// What waits, by consumer and state. It reads all of that. Each part is the condition of a partial index, so that
+    /// nothing that has ended is read, and what is ready or for later is counted in the index alone where the database can:
+    /// PostgreSQL reads the rows themselves until they are vacuumed (a million: 0.7 s after, 3.5 s before). The age is that of
+    /// the first in line, not the least of all, which no index has. It counts from when a row could run; behind another
+    /// one it cannot. One statement: a row that changes its state meanwhile is counted once.
     SeeBacklog {} -> (Integer, SmallInt, BigInt, Nullable<BigInt>),
     postgres: "SELECT l.consumer_id, 0::smallint, l.rows, \
                    (extract(epoch FROM {now} - GREATEST(f.published_at, f.due_at)) * 1000000)::bigint \

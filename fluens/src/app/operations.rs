@@ -61,8 +61,8 @@ pub(super) type Databases = Vec<Arc<dyn Operated>>;
 
 impl<L> App<L> {
     /// How it is doing: the nodes, consumers and destinations of each of its databases, and what waits for them. It sees what
-    /// other processes do there, too. It is four statements per database. One of them counts all that waits, in the indexes: for
-    /// a terminal, a dashboard or a check every minute, not for every request.
+    /// other processes do there, too. It is four statements per database. One of them reads all that waits: it is
+    /// for a terminal, a dashboard or a check every minute, not for every request.
     ///
     /// ```no_run
     /// # async fn f() -> Result<(), fluens::Error> {

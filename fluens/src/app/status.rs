@@ -189,7 +189,8 @@ pub struct Backlog {
     pub parked: u64,
     /// For a node that knows their name and version: those that met them do not.
     pub unknown: u64,
-    /// For how long the oldest that could run has been waiting, by the database's clock; `None`: none could.
+    /// For how long the oldest that could run has been waiting, by the database's clock; `None`: none could. Of those that
+    /// are ready the first in line is asked.
     pub oldest: Option<Duration>,
 }
 
