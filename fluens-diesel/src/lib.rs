@@ -17,15 +17,16 @@ pub mod postgres;
 pub mod sqlite;
 
 pub use rows::{
-    Acked, Appended, Due, Edit, Ended, Granted, Held, HoldsBack, Joined, Knows, Letter, LetterState, Look,
-    Member, NewLetter, NewMessage, NewNode, Pulse, Recurring, Registration, Retention, SchemaVersion,
-    SlotRow, Standing, Survey, Swept, Taken, UniqueKey, Wanted, state,
+    Acked, Appended, ConsumerSeen, Due, Edit, Ended, Granted, Held, Holding, HoldsBack, Joined, Knows,
+    Letter, LetterState, Look, Member, Named, NewLetter, NewMessage, NewNode, NodeSeen, Pulse, Recurring,
+    Registration, Retention, SchemaVersion, SlotRow, Standing, Standstill, Survey, Swept, Taken, UniqueKey,
+    Unrun, Unsubscribed, Waits, Wanted, state,
 };
 pub use settings::{DatabaseSettings, redacted};
 pub use sql::{Clock, Fetch, OwnedClock, Tables, append_async, append_sync};
 pub use store::{
-    Connect, Dialect, Inbox, Letters, Migration, Nodes, OpenError, Registry, SCHEMA_VERSION, SLOTS, Schedule,
-    Schema, Settle, Slots, Store, StoreError, Upkeep, Wire,
+    Connect, Control, Dialect, Inbox, Letters, Migration, Nodes, OpenError, Overview, Registry,
+    SCHEMA_VERSION, SLOTS, Schedule, Schema, Settle, Slots, Store, StoreError, Upkeep, Wire,
 };
 pub use types::{Id, Ts};
 pub use wire::Heard;

@@ -12,9 +12,10 @@ use diesel::{
 use diesel_async::AsyncConnection;
 
 use crate::{
-    Acked, DatabaseSettings, Due, Edit, Ended, Fetch, Heard, Held, Id, Joined, Letter, Look, NewLetter,
-    NewMessage, NewNode, Pulse, Recurring, Registration, Retention, SchemaVersion, Survey, Swept, Tables,
-    Taken, Ts, UniqueKey, Wanted,
+    Acked, ConsumerSeen, DatabaseSettings, Due, Edit, Ended, Fetch, Heard, Held, Holding, Id, Joined, Letter,
+    Look, Named, NewLetter, NewMessage, NewNode, NodeSeen, Pulse, Recurring, Registration, Retention,
+    SchemaVersion, Standstill, Survey, Swept, Tables, Taken, Ts, UniqueKey, Unrun, Unsubscribed, Waits,
+    Wanted,
 };
 
 /// The newest migration this program knows.
@@ -83,11 +84,26 @@ pub enum OpenError {
 
 /// A database that keeps messages: all roles together.
 pub trait Store:
-    Inbox + Settle + Letters + Schedule + Upkeep + Registry + Nodes + Slots + Schema + Wire
+    Inbox + Settle + Letters + Schedule + Upkeep + Registry + Nodes + Slots + Overview + Control + Schema + Wire
 {
 }
 
-impl<S: Inbox + Settle + Letters + Schedule + Upkeep + Registry + Nodes + Slots + Schema + Wire> Store for S {}
+impl<
+    S: Inbox
+        + Settle
+        + Letters
+        + Schedule
+        + Upkeep
+        + Registry
+        + Nodes
+        + Slots
+        + Overview
+        + Control
+        + Schema
+        + Wire,
+> Store for S
+{
+}
 
 /// How to reach it.
 pub trait Connect: Send + Sync + Sized + 'static {
@@ -425,6 +441,60 @@ pub trait Slots: Connect {
         node: i64,
         consumer: i32,
     ) -> impl Future<Output = QueryResult<Vec<i16>>> + Send;
+}
+
+/// What there is to see. Nothing is changed, and nobody is waited for.
+pub trait Overview: Connect {
+    /// The nodes, by name.
+    fn nodes(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+    ) -> impl Future<Output = QueryResult<Vec<NodeSeen>>> + Send;
+    /// Who can run what, and how many slots of it each holds.
+    fn holdings(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+    ) -> impl Future<Output = QueryResult<Vec<Holding>>> + Send;
+    /// All that is or was registered, by name.
+    fn consumers(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+    ) -> impl Future<Output = QueryResult<Vec<ConsumerSeen>>> + Send;
+    /// What waits, by consumer and state. Reads all that waits.
+    fn backlog(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+    ) -> impl Future<Output = QueryResult<Vec<Waits>>> + Send;
+    /// Those that get messages and that no node knows, but for the ones `told` already.
+    fn unrun(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        told: &[i32],
+    ) -> impl Future<Output = QueryResult<Vec<Unrun>>> + Send;
+}
+
+/// What people decide about consumers, for all nodes and across restarts.
+pub trait Control: Connect {
+    /// Every name that leads to a consumer.
+    fn names(conn: &mut Self::Conn, tables: &Tables) -> impl Future<Output = QueryResult<Vec<Named>>> + Send;
+    /// goes on -> stands still. `false`: it did already.
+    fn pause(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        what: &Standstill,
+    ) -> impl Future<Output = QueryResult<bool>> + Send;
+    /// stands still -> goes on, and what waited lives as much longer. `false`: it did not stand still.
+    fn resume(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        what: &Standstill,
+    ) -> impl Future<Output = QueryResult<bool>> + Send;
+    /// It gets nothing any more, and what waits for it is cancelled, unless a node knows it.
+    fn unsubscribe(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        consumer: i32,
+    ) -> impl Future<Output = QueryResult<Unsubscribed>> + Send;
 }
 
 /// A connection of one's own, outside the pools: a node says through it that it is alive, and hears from others.

@@ -58,6 +58,10 @@ suite! { Db, open:
         what_a_dead_node_settles_is_refused, a_name_is_taken_while_its_node_is_there,
         unknown_rows_hold_their_key_back_until_somebody_knows_them, only_the_slots_held_are_looked_at,
         a_paused_consumer_is_surveyed_as_such;
+    overview: what_waits_is_counted_by_state_with_the_age_of_what_could_run, nodes_are_seen_with_what_they_hold,
+        a_pause_is_stored_once_and_moves_the_generation_on, while_paused_the_time_to_live_stands_still,
+        time_that_stood_still_for_two_reasons_is_added_once, a_subscription_ends_when_nobody_runs_the_consumer,
+        a_node_that_joins_after_that_gets_its_messages_again, every_name_leads_to_its_consumer;
     upkeep: what_has_ended_is_deleted_when_its_time_is_over, kept_for_ever_is_kept,
         a_database_of_version_1_is_brought_up_to_date;
 }

@@ -82,6 +82,25 @@ pub enum Error {
         /// What was given in its place.
         given: &'static str,
     },
+    /// No consumer has that name.
+    #[error("there is no consumer `{name}`: {}", there_are(known))]
+    NoConsumer {
+        /// The one asked for.
+        name: String,
+        /// Those there are.
+        known: Vec<String>,
+    },
+    /// A consumer cannot be unsubscribed while a node knows it.
+    #[error(
+        "`{name}` is run by {}: take the consumer out of the program and deploy that first; to let it stand still for a \
+         while, pause it", nodes.join(", ")
+    )]
+    ConsumerRuns {
+        /// The consumer.
+        name: String,
+        /// The nodes that know it.
+        nodes: Vec<String>,
+    },
     /// The program cannot start; the report says every reason and its remedy.
     #[error("{0}")]
     Start(Report),
@@ -123,6 +142,10 @@ pub enum Error {
         /// The drain time.
         drain: std::time::Duration,
     },
+}
+
+fn there_are(known: &[String]) -> String {
+    if known.is_empty() { "there are none".to_owned() } else { format!("there are {}", known.join(", ")) }
 }
 
 impl From<diesel::result::Error> for Error {

@@ -38,7 +38,10 @@ pub mod __private;
 #[cfg(doctest)]
 mod guide;
 
-pub use app::{App, Builder, Handle, Keep, Problem, Report, Runs, SendAsync, Tx};
+pub use app::{
+    App, Backlog, Builder, ConsumerStatus, DatabaseStatus, DestinationStatus, Handle, Keep, NodeStatus,
+    Problem, Report, Runs, SendAsync, Status, Tx,
+};
 pub use consumer::{
     Around, Batch, Context, Extract, Interceptor, Item, MessageId, Meta, Next, OnDeadLetter, State,
 };

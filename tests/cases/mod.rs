@@ -10,6 +10,7 @@ mod intercept;
 mod letters;
 mod neighbours;
 mod once;
+mod operations;
 mod order;
 mod publish;
 mod recovery;

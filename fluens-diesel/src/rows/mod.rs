@@ -2,11 +2,13 @@
 
 mod letters;
 mod nodes;
+mod overview;
 
 use std::{borrow::Cow, time::Duration};
 
 pub use letters::{Edit, Ended, HoldsBack, Letter, LetterState, NewLetter, Wanted};
 pub use nodes::{Granted, Joined, Knows, Member, NewNode, Pulse, SlotRow, Survey, Taken};
+pub use overview::{ConsumerSeen, Holding, Named, NodeSeen, Standstill, Unrun, Unsubscribed, Waits};
 
 use crate::{Id, Ts};
 

@@ -11,6 +11,7 @@ macro_rules! consumer_name {
         "COALESCE(c.name, (SELECT min(name) FROM {fluens}consumer_name WHERE consumer_id = c.id))"
     };
 }
+pub(super) use consumer_name;
 
 /// What is not asked for does not matter. One text for every question: a planner that knows the values drops the rest.
 macro_rules! wanted_letters {

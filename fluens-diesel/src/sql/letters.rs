@@ -48,12 +48,34 @@ statement! {
     sqlite: "DELETE FROM {fluens}halted WHERE consumer_id = {consumer} AND letter_id = {letter}",
 }
 
-/// When the standstill that a letter is to answer for ended: now, or when another one began to hold back the same.
-macro_rules! until {
+/// Since when something else holds back the same.
+macro_rules! another {
     () => {
-        "COALESCE((SELECT min(o.died_at) FROM {fluens}dead_letter o WHERE o.consumer_id = {consumer} \
+        "(SELECT min(o.died_at) FROM {fluens}dead_letter o WHERE o.consumer_id = {consumer} \
              AND o.slot = {slot} AND o.state = 0 AND o.holds_back > 0 AND o.id <> {letter} \
-             AND (o.holds_back = 2 OR o.key_hash = {key})), {now})"
+             AND (o.holds_back = 2 OR o.key_hash = {key}))"
+    };
+}
+
+/// When the standstill that a letter is to answer for ended: now; or when another one began to hold back the same, or a
+/// pause of its consumer began, which answers for the rest.
+macro_rules! until {
+    (postgres) => {
+        concat!(
+            "LEAST({now}, ",
+            another!(),
+            ", (SELECT LEAST(c.paused_at, m.paused_at) FROM {fluens}consumer c \
+                 LEFT JOIN {fluens}paused_module m ON m.module = c.module WHERE c.id = {consumer}))"
+        )
+    };
+    (sqlite) => {
+        concat!(
+            "min({now}, COALESCE(",
+            another!(),
+            ", {now}), COALESCE((SELECT min(COALESCE(c.paused_at, m.paused_at), COALESCE(m.paused_at, c.paused_at)) \
+                 FROM {fluens}consumer c LEFT JOIN {fluens}paused_module m ON m.module = c.module \
+                 WHERE c.id = {consumer}), {now}))"
+        )
     };
 }
 
@@ -63,13 +85,13 @@ statement! {
     ExtendKey { consumer: i32, slot: i16, key: Option<i64>, seq: i64, died_at: Ts, letter: Id },
     postgres: concat!(
         "UPDATE {fluens}inbox i SET expires_at = i.expires_at \
-             + GREATEST(", until!(), " - GREATEST({died_at}, i.published_at, i.due_at), interval '0') \
+             + GREATEST(", until!(postgres), " - GREATEST({died_at}, i.published_at, i.due_at), interval '0') \
          WHERE i.consumer_id = {consumer} AND i.key_hash = {key} AND i.seq > {seq} AND i.expires_at IS NOT NULL \
              AND (i.state = 0 AND i.slot = {slot} OR i.state IN (2, 3, 7, 8) AND i.state <> 7)",
     ),
     sqlite: concat!(
         "UPDATE {fluens}inbox AS i SET expires_at = i.expires_at \
-             + max(", until!(), " - max({died_at}, i.published_at, COALESCE(i.due_at, 0)), 0) \
+             + max(", until!(sqlite), " - max({died_at}, i.published_at, COALESCE(i.due_at, 0)), 0) \
          WHERE i.consumer_id = {consumer} AND i.key_hash = {key} AND i.seq > {seq} AND i.expires_at IS NOT NULL \
              AND (i.state = 0 AND i.slot = {slot} OR i.state IN (2, 3, 7, 8) AND i.state <> 7)",
     ),
@@ -80,13 +102,13 @@ statement! {
     ExtendSlot { consumer: i32, slot: i16, key: Option<i64>, died_at: Ts, letter: Id },
     postgres: concat!(
         "UPDATE {fluens}inbox i SET expires_at = i.expires_at \
-             + GREATEST(", until!(), " - GREATEST({died_at}, i.published_at, i.due_at), interval '0') \
+             + GREATEST(", until!(postgres), " - GREATEST({died_at}, i.published_at, i.due_at), interval '0') \
          WHERE i.consumer_id = {consumer} AND i.slot = {slot} AND i.expires_at IS NOT NULL \
              AND (i.state = 0 OR i.state IN (2, 3, 7, 8) AND i.state <> 7)",
     ),
     sqlite: concat!(
         "UPDATE {fluens}inbox AS i SET expires_at = i.expires_at \
-             + max(", until!(), " - max({died_at}, i.published_at, COALESCE(i.due_at, 0)), 0) \
+             + max(", until!(sqlite), " - max({died_at}, i.published_at, COALESCE(i.due_at, 0)), 0) \
          WHERE i.consumer_id = {consumer} AND i.slot = {slot} AND i.expires_at IS NOT NULL \
              AND (i.state = 0 OR i.state IN (2, 3, 7, 8) AND i.state <> 7)",
     ),

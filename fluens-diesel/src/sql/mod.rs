@@ -6,11 +6,13 @@
 
 mod append;
 pub(crate) mod bind;
+pub(crate) mod control;
 pub(crate) mod fetch;
 pub(crate) mod find;
 pub(crate) mod inbox;
 pub(crate) mod letters;
 pub(crate) mod nodes;
+pub(crate) mod overview;
 pub(crate) mod registry;
 pub(crate) mod schedule;
 pub(crate) mod schema;

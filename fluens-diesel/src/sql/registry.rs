@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use diesel::sql_types::{Integer, Text};
 
 use super::{bind::List, template::statement};
+use crate::{Knows, Tables};
 
 statement! {
     /// One node registers at a time.
@@ -50,6 +51,29 @@ statement! {
                FROM unnest({messages}) message ON CONFLICT DO NOTHING",
     sqlite: "INSERT INTO {fluens}subscription (message, consumer_id) SELECT value, {consumer} \
              FROM json_each({messages}) WHERE true ON CONFLICT DO NOTHING",
+}
+
+statement! {
+    /// What nodes that join get, again: somebody may have unsubscribed the consumer between its registration and now.
+    /// Relays are left to themselves: what they know is not what they get.
+    SubscribeAgain { consumers: List<i32>, messages: List<String> },
+    postgres: "INSERT INTO {fluens}subscription (message, consumer_id) SELECT w.message, w.consumer \
+               FROM unnest({messages}, {consumers}) AS w(message, consumer) JOIN {fluens}consumer c ON c.id = w.consumer \
+               WHERE c.destination IS NULL ON CONFLICT DO NOTHING",
+    sqlite: "INSERT INTO {fluens}subscription (message, consumer_id) SELECT m.value, w.value \
+             FROM json_each({messages}) m JOIN json_each({consumers}) w ON w.key = m.key \
+                 JOIN {fluens}consumer c ON c.id = w.value WHERE c.destination IS NULL ON CONFLICT DO NOTHING",
+}
+
+impl SubscribeAgain {
+    pub(crate) fn new(tables: &Tables, knows: &[Knows]) -> Self {
+        let pairs = || knows.iter().flat_map(|of| of.messages.iter().map(|message| (of.consumer, message)));
+        SubscribeAgain {
+            tables: tables.clone(),
+            consumers: pairs().map(|(consumer, _)| consumer).collect(),
+            messages: pairs().map(|(_, message)| message.clone()).collect(),
+        }
+    }
 }
 
 statement! {

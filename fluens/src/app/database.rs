@@ -1,5 +1,7 @@
 //! One database of an app: its connections, its tables, and who is to be told of what is stored there.
 
+use std::{collections::HashSet, sync::Mutex};
+
 use diesel_async::{AsyncConnection, TransactionManager};
 use fluens_diesel::{Appended, DatabaseSettings, NewMessage, Retention, Store, Tables, append_async};
 use tokio::sync::Notify;
@@ -23,6 +25,8 @@ pub(crate) struct Database<S: Store> {
     /// Something ended that is not kept at all.
     pub(crate) sweep: Notify,
     pub(crate) witness: Option<Witness>,
+    /// Consumers that nobody runs, as far as it was told.
+    pub(crate) unrun: Mutex<HashSet<i32>>,
 }
 
 type Manager<S> = <<S as fluens_diesel::Connect>::Conn as AsyncConnection>::TransactionManager;

@@ -4,21 +4,18 @@ use std::{
     any::{Any, TypeId},
     collections::{HashMap, HashSet},
     marker::PhantomData,
-    sync::{Arc, Weak},
+    sync::{Arc, Mutex, Weak},
 };
 
 use fluens_diesel::{
-    Connect, DatabaseSettings, Knows, OpenError, Registration, Registry, SCHEMA_VERSION, Schema, Swept,
-    Tables,
+    Connect, DatabaseSettings, Knows, OpenError, Registration, Registry, SCHEMA_VERSION, Schema, Tables,
 };
 use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 
 use super::{
-    Cron, Database, Handle, Problem, Settings,
-    cron::Firing,
-    running::Running,
-    upkeep::{Upkeep, sweep},
+    Cron, Database, Handle, Problem, Settings, cron::Firing, operations::Databases, running::Running,
+    upkeep::Upkeep,
 };
 use crate::{
     Error,
@@ -61,11 +58,9 @@ pub(super) struct Opened {
     handles: HashMap<TypeId, Anything>,
     /// By module.
     pub(super) publish_interceptors: HashMap<&'static str, Vec<PublishInterceptor>>,
-    /// The upkeep of each database.
-    pub(super) sweeps: Vec<Sweep>,
+    /// Each database once.
+    pub(super) operated: Databases,
 }
-
-pub(super) type Sweep = Box<dyn Fn() -> BoxFuture<'static, Result<Swept, Error>> + Send + Sync>;
 
 impl Opened {
     /// The handle of a module that was opened.
@@ -111,6 +106,7 @@ impl<M: Module> ModulePart<M> {
             retention: all.retention,
             sweep: Notify::new(),
             witness: all.witness.clone(),
+            unrun: Mutex::default(),
         };
         Self::make_sure_of_tables(&db, all.migrate).await?;
         Ok(db)
@@ -296,11 +292,7 @@ impl<M: Module> Part for ModulePart<M> {
             } else {
                 let db = Arc::new(Self::open_database(&database, settings).await?);
                 opened.databases.insert(key, db.clone());
-                let swept = db.clone();
-                opened.sweeps.push(Box::new(move || {
-                    let db = swept.clone();
-                    Box::pin(async move { sweep(&db).await })
-                }));
+                opened.operated.push(db.clone());
                 db
             };
             let url = fluens_diesel::redacted(&db.settings.url);

@@ -7,11 +7,13 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use fluens_diesel::{DatabaseSettings, Swept};
+use fluens_diesel::DatabaseSettings;
 use futures_util::future::BoxFuture;
 use tokio::{sync::watch, task::JoinSet};
 
-use super::{Handle, Runs, Settings, interceptors::Interceptors, part::Opened, runs::Here};
+use super::{
+    Handle, Runs, Settings, interceptors::Interceptors, operations::Databases, part::Opened, runs::Here,
+};
 use crate::{
     Error, Receipt,
     consumer::States,
@@ -137,14 +139,9 @@ impl<L> App<L> {
         self.activity.quiet().await;
     }
 
-    /// Deletes what has ended and is no longer kept, on every database of this app. It also runs by itself, as often as
-    /// the setting `upkeep` says; this is for those who want to choose the hour. Returns what was deleted.
-    pub async fn upkeep(&self) -> Result<Swept, Error> {
-        let mut total = Swept::default();
-        for sweep in &self.opened.sweeps {
-            total += sweep().await?;
-        }
-        Ok(total)
+    /// Each once.
+    pub(super) fn databases(&self) -> &Databases {
+        &self.opened.operated
     }
 
     /// What the app was given with `.state(..)`.

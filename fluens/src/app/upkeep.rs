@@ -1,9 +1,12 @@
-//! Deletes what has ended and is no longer kept: a bounded number of rows per transaction, one node at a time. It reads
-//! what is true, so timer and call take one path.
+//! Deletes what has ended and is no longer kept: a bounded number of rows per transaction, one node at a time; and tells of
+//! consumers that nobody runs. It reads what is true, so timer and call take one path.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
-use fluens_diesel::{Store, Swept};
+use fluens_diesel::{Store, Swept, Unrun};
 use tokio::sync::watch;
 
 use super::Database;
@@ -36,7 +39,7 @@ impl<S: Store> Upkeep<S> {
             }
             let swept = tokio::select! {
                 _ = self.stop.changed() => continue,
-                swept = sweep(&self.db) => swept,
+                swept = upkeep(&self.db) => swept,
             };
             match swept {
                 Ok(Swept { processed: 0, expired: 0, dead_letters: 0, deduplication: 0, .. }) => {}
@@ -47,8 +50,33 @@ impl<S: Store> Upkeep<S> {
     }
 }
 
+/// Tidies up, and tells what nobody else would.
+pub(super) async fn upkeep<S: Store>(db: &Database<S>) -> Result<Swept, Error> {
+    let swept = sweep(db).await?;
+    tell_unrun(db).await?;
+    Ok(swept)
+}
+
+/// Messages that wait for a consumer nobody runs wait for ever, in silence, unless somebody tells. Once per process and
+/// consumer: one that is being deployed may be among them.
+async fn tell_unrun<S: Store>(db: &Database<S>) -> Result<(), Error> {
+    let told: Vec<i32> = db.unrun.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+    let unrun = S::unrun(&mut *db.reader().await?, &db.tables, &told).await?;
+    let mut told = db.unrun.lock().unwrap_or_else(PoisonError::into_inner);
+    for Unrun { id, name, waiting } in unrun {
+        if told.insert(id) {
+            tracing::warn!(
+                consumer = %name,
+                waiting,
+                "no node runs this consumer, and it still gets messages; if it is gone for good, `app.unsubscribe(\"{name}\")` ends that"
+            );
+        }
+    }
+    Ok(())
+}
+
 /// Until nothing is left. Others that are at it take turns with us.
-pub(super) async fn sweep<S: Store>(db: &Database<S>) -> Result<Swept, Error> {
+async fn sweep<S: Store>(db: &Database<S>) -> Result<Swept, Error> {
     let (mut total, mut turns) = (Swept::default(), 0);
     loop {
         let mut conn = db.writer().await?;

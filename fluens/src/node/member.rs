@@ -345,6 +345,7 @@ impl<S: Store> Member<S> {
         let (mut take, mut drained) = (Vec::new(), false);
         for share in shares {
             let facts = facts_of(share, survey);
+            share.is_paused(facts.paused);
             let ours = facts.slots.iter().filter(|slot| slot.node == Some(me)).map(|slot| bit(slot.slot));
             // Of a reply that was lost: they are ours, and nobody works on them.
             let unheard = ours.fold(0, |slots, slot| slots | slot) & !share.held();

@@ -44,6 +44,7 @@ impl Node {
             whole,
             held: AtomicU64::new(0),
             draining: AtomicU64::new(0),
+            paused: AtomicBool::new(false),
             epoch: AtomicI64::new(0),
             suspects: Mutex::default(),
             holder: Mutex::default(),
@@ -131,6 +132,8 @@ pub(crate) struct Share {
     held: AtomicU64,
     /// Held, but about to be given: nothing more is fetched from them.
     draining: AtomicU64,
+    /// It stands still: what drains is not to be kept, however long that takes.
+    paused: AtomicBool,
     /// Later owners have a higher one.
     epoch: AtomicI64,
     suspects: Mutex<Suspects>,
@@ -216,9 +219,14 @@ impl Share {
         draining & !self.holder().map_or(0, |holder| holder.leave(draining))
     }
 
-    /// They stay after all.
+    pub(super) fn is_paused(&self, paused: bool) {
+        self.paused.store(paused, SeqCst);
+    }
+
+    /// They stay after all, unless the consumer stands still.
     pub(super) fn keep(&self) {
-        if self.draining.swap(0, SeqCst) != 0
+        if !self.paused.load(SeqCst)
+            && self.draining.swap(0, SeqCst) != 0
             && let Some(holder) = self.holder()
         {
             holder.granted();
@@ -256,4 +264,23 @@ pub(super) fn each(slots: Slots) -> impl Iterator<Item = i16> {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_of_what_stands_still_are_not_kept_however_long_they_drain() {
+        let share = Node::default().share(Knows { consumer: 1, version: 1, messages: Vec::new() }, false);
+        let granted = |slot| Granted { consumer: 1, slot, suspect_until: None };
+        share.grant(&[granted(1), granted(2)], 1);
+        share.is_paused(true);
+        share.drain(bit(1) | bit(2));
+        share.keep();
+        assert_eq!(share.fetchable(), 0);
+        share.is_paused(false);
+        share.keep();
+        assert_eq!(share.fetchable(), bit(1) | bit(2));
+    }
 }

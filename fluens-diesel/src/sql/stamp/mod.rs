@@ -1,9 +1,11 @@
 //! The roles of a store, stamped for each backend: the same statements on another connection type. (Generic code over
 //! both does not compile without a bound per statement.) A file per role.
 
+mod control;
 mod inbox;
 mod letters;
 mod nodes;
+mod overview;
 mod registry;
 mod schedule;
 mod schema;
@@ -27,6 +29,8 @@ macro_rules! stamp {
         $crate::sql::stamp_prelude::stamp_upkeep!($store);
         $crate::sql::stamp_prelude::stamp_registry!($store);
         $crate::sql::stamp_prelude::stamp_nodes!($store);
+        $crate::sql::stamp_prelude::stamp_overview!($store);
+        $crate::sql::stamp_prelude::stamp_control!($store);
         $crate::sql::stamp_prelude::stamp_schema!($store, $migrations);
     };
 }
@@ -37,16 +41,21 @@ pub(crate) mod prelude {
     pub(crate) use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 
     pub(crate) use super::{
-        in_transaction, inbox::stamp_inbox, letters::stamp_letters, nodes::stamp_nodes, pairs_of,
-        registry::stamp_registry, schedule::stamp_schedule, schema::stamp_schema, settle::stamp_settle,
-        stamp, upkeep::stamp_upkeep,
+        control::stamp_control, in_transaction, inbox::stamp_inbox, letters::stamp_letters,
+        nodes::stamp_nodes, overview::stamp_overview, pairs_of, registry::stamp_registry,
+        schedule::stamp_schedule, schema::stamp_schema, settle::stamp_settle, stamp, upkeep::stamp_upkeep,
     };
     pub(crate) use crate::{
-        Acked, Due, Edit, Ended, Fetch, Held, HoldsBack, Id, Joined, Letter, LetterState, Look, Migration,
-        NewLetter, NewNode, Pulse, Recurring, Registration, Retention, SCHEMA_VERSION, SchemaVersion, Survey,
-        Swept, Tables, Taken, Ts, Wanted,
+        Acked, ConsumerSeen, Due, Edit, Ended, Fetch, Held, Holding, HoldsBack, Id, Joined, Letter,
+        LetterState, Look, Migration, Named, NewLetter, NewNode, NodeSeen, Pulse, Recurring, Registration,
+        Retention, SCHEMA_VERSION, SchemaVersion, Standstill, Survey, Swept, Tables, Taken, Ts, Unrun,
+        Unsubscribed, Waits, Wanted,
         sql::{
             bind::List,
+            control::{
+                CancelAll, ExtendConsumer, ExtendModule, KnownBy, LettersHoldNothing, PauseConsumer,
+                PauseModule, RemoveAllParked, ResumeConsumer, ResumeModule, UnhaltAll,
+            },
             fetch::{DueRow, FetchHeld, FetchReady, FindOverdue, due},
             find::{
                 CountExpired, CountLetters, EndedRow, FindExpired, FindLetters, LetterRow, ended as ended_of,
@@ -64,9 +73,13 @@ pub(crate) mod prelude {
                 GiveSlots, InsertKnows, InsertNode, InsertSlots, LockDead, MemberRow, Members, MoveOn,
                 NoteNeed, Paused, RemoveNode, SlotColumns, TakeSlots, granted, knows, member, slot_row,
             },
+            overview::{
+                ConsumerColumns, NodeColumns, SeeBacklog, SeeConsumers, SeeHoldings, SeeNames, SeeNodes,
+                SeeUnrun, backlog, consumer_seen, holding, named, node_seen, unrun,
+            },
             registry::{
                 self, IdsOfNames, LockRegistry, Merge, MoveHalted, MoveLetters, MoveRows, NameConsumer,
-                NewConsumer, PresentName, Subscribe, Unsubscribe,
+                NewConsumer, PresentName, Subscribe, SubscribeAgain, Unsubscribe,
             },
             schedule::{
                 CancelPlanned, CancelUnplanned, Fire, MovePlanned, MoveUnplanned, NextFiring, ReadClock,

@@ -12,6 +12,7 @@ macro_rules! stamp_nodes {
                     }
                     let (id,) = InsertNode::new(tables, node).get_result::<(i64,)>(conn).await?;
                     InsertKnows::new(tables, id, &node.knows).execute(conn).await?;
+                    SubscribeAgain::new(tables, &node.knows).execute(conn).await?;
                     let consumers = node.knows.iter().map(|knows| knows.consumer).collect();
                     InsertSlots { tables: tables.clone(), consumers, slots: $crate::SLOTS.into() }
                         .execute(conn)
