@@ -18,6 +18,15 @@ impl Db {
         if tables.always_in_transactions() { Self::together(conn, work).await } else { work(conn).await }
     }
 
+    /// The same for what writes.
+    pub(super) async fn alone_writing<R>(
+        conn: &mut AsyncPgConnection,
+        tables: &Tables,
+        work: impl AsyncFnOnce(&mut AsyncPgConnection) -> QueryResult<R>,
+    ) -> QueryResult<R> {
+        Self::alone(conn, tables, work).await
+    }
+
     /// Runs it in the transaction that is open, or else in one of its own.
     pub(super) async fn together<R>(
         conn: &mut AsyncPgConnection,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use diesel::{
     QueryResult, SqliteConnection,
-    connection::{AnsiTransactionManager, SimpleConnection},
+    connection::{AnsiTransactionManager, SimpleConnection, TransactionManager},
     result::Error,
 };
 
@@ -24,6 +24,14 @@ pub(super) async fn immediate(conn: &mut <Db as Connect>::Conn) -> QueryResult<(
             begun => return begun,
         }
     }
+}
+
+/// Whether one has begun.
+pub(super) async fn is_in_transaction(conn: &mut <Db as Connect>::Conn) -> QueryResult<bool> {
+    let depth = |conn: &mut SqliteConnection| {
+        AnsiTransactionManager::transaction_manager_status_mut(conn).transaction_depth()
+    };
+    Ok(conn.spawn_blocking(depth).await?.is_some())
 }
 
 /// IMMEDIATE: a deferred transaction that reads before it writes fails when somebody wrote in between, whatever the busy

@@ -107,6 +107,17 @@ impl Db {
         work(conn).await
     }
 
+    /// In the transaction that is open, or else in one of its own: SQLite itself waits for other processes without
+    /// fairness, see `begin.rs`.
+    async fn alone_writing<R>(
+        conn: &mut <Db as Connect>::Conn,
+        _: &Tables,
+        work: impl AsyncFnOnce(&mut <Db as Connect>::Conn) -> QueryResult<R>,
+    ) -> QueryResult<R> {
+        let open = begin::is_in_transaction(conn).await?;
+        if open { work(conn).await } else { in_transaction::<Self, R>(conn, work).await }
+    }
+
     async fn lock_keys(
         _: &mut <Db as Connect>::Conn,
         _: &Tables,

@@ -213,7 +213,7 @@ impl<M: Module> Dispatcher<M> {
             match row.standing {
                 // Behind one that is about to be set aside as unknown: rows of a key come in their order.
                 Standing::Run if row.key_hash.is_some_and(|key| held_back.contains(&key)) => {
-                    blocked.push(acked)
+                    blocked.push(acked);
                 }
                 Standing::Run => {
                     let suspect = is_suspect(&row);

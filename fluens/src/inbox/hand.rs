@@ -249,9 +249,9 @@ impl<M: Module> Holder for Inbox<M> {
         let mut plan = self.plan();
         // All of them at once also means what a fetch on its way will bring.
         if slots == Slots::MAX {
-            plan.forget_all()
+            plan.forget_all();
         } else {
-            plan.forget_slots(slots)
+            plan.forget_slots(slots);
         }
         let busy = plan.busy_slots() & slots;
         drop(plan);

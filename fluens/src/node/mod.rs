@@ -3,7 +3,10 @@
 //! [`inbox`](crate::inbox) fetch from those that are held.
 
 mod balance;
+mod joining;
+mod line;
 mod member;
+mod moving;
 mod process;
 mod share;
 mod thread;

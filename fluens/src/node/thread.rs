@@ -11,11 +11,10 @@ use super::member::{Member, Profile, Stage};
 use crate::{Error, app::Database};
 
 type Running = BoxFuture<'static, ()>;
+type Joining = BoxFuture<'static, Result<Running, Error>>;
 
 /// Joins the nodes of one database, on the thread where it is called.
-pub(crate) struct Join(
-    Box<dyn FnOnce(Profile, watch::Receiver<Stage>) -> BoxFuture<'static, Result<Running, Error>> + Send>,
-);
+pub(crate) struct Join(Box<dyn FnOnce(Profile, watch::Receiver<Stage>) -> Joining + Send>);
 
 impl Join {
     /// Once all consumers of the database are known.

@@ -5,9 +5,12 @@ macro_rules! stamp_control {
     ($store:ty) => {
         impl $crate::Control for $store {
             async fn names(conn: &mut Self::Conn, tables: &Tables) -> QueryResult<Vec<Named>> {
-                let rows: Vec<(String, i32, String, bool)> =
-                    SeeNames { tables: tables.clone() }.load(conn).await?;
-                Ok(rows.into_iter().map(named).collect())
+                Self::alone(conn, tables, async |conn| {
+                    let rows: Vec<(String, i32, String, bool)> =
+                        SeeNames { tables: tables.clone() }.load(conn).await?;
+                    Ok(rows.into_iter().map(named).collect())
+                })
+                .await
             }
 
             async fn pause(conn: &mut Self::Conn, tables: &Tables, what: &Standstill) -> QueryResult<bool> {

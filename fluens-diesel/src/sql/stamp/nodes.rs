@@ -24,7 +24,7 @@ macro_rules! stamp_nodes {
             }
 
             async fn beat(conn: &mut Self::Conn, tables: &Tables, node: i64) -> QueryResult<Option<Pulse>> {
-                Self::alone(conn, tables, async |conn| {
+                Self::alone_writing(conn, tables, async |conn| {
                     let beat = Beat { tables: tables.clone(), node }.load::<(i64, bool)>(conn).await?;
                     let pulse = |(generation, some_overdue)| Pulse { generation, some_overdue };
                     Ok(beat.into_iter().next().map(pulse))
@@ -160,7 +160,7 @@ macro_rules! stamp_nodes {
                 node: i64,
                 consumer: i32,
             ) -> QueryResult<Vec<i16>> {
-                Self::alone(conn, tables, async |conn| {
+                Self::alone_writing(conn, tables, async |conn| {
                     let clear = ClearSuspects { tables: tables.clone(), node, consumer };
                     let cleared: Vec<(i16,)> = clear.load(conn).await?;
                     Ok(cleared.into_iter().map(|(slot,)| slot).collect())

@@ -9,7 +9,7 @@ macro_rules! stamp_settle {
                 node: i64,
                 rows: &[Acked],
             ) -> QueryResult<usize> {
-                Self::alone(conn, tables, async |conn| {
+                Self::alone_writing(conn, tables, async |conn| {
                     let (seqs, attempts) = columns(rows);
                     Ack { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
                 })
@@ -22,12 +22,14 @@ macro_rules! stamp_settle {
                 node: i64,
                 held: &Held,
             ) -> QueryResult<usize> {
-                Self::alone(conn, tables, async |conn| Hold::new(tables, node, held).execute(conn).await)
-                    .await
+                Self::alone_writing(conn, tables, async |conn| {
+                    Hold::new(tables, node, held).execute(conn).await
+                })
+                .await
             }
 
             async fn set_aside(conn: &mut Self::Conn, tables: &Tables, rows: &[Acked]) -> QueryResult<usize> {
-                Self::alone(conn, tables, async |conn| {
+                Self::alone_writing(conn, tables, async |conn| {
                     let (seqs, _) = columns(rows);
                     SetAside { tables: tables.clone(), seqs }.execute(conn).await
                 })
@@ -39,7 +41,7 @@ macro_rules! stamp_settle {
                 tables: &Tables,
                 rows: &[Acked],
             ) -> QueryResult<usize> {
-                Self::alone(conn, tables, async |conn| {
+                Self::alone_writing(conn, tables, async |conn| {
                     let (seqs, _) = columns(rows);
                     SetUnknown { tables: tables.clone(), seqs }.execute(conn).await
                 })
@@ -52,7 +54,7 @@ macro_rules! stamp_settle {
                 node: i64,
                 rows: &[Acked],
             ) -> QueryResult<usize> {
-                Self::alone(conn, tables, async |conn| {
+                Self::alone_writing(conn, tables, async |conn| {
                     let (seqs, attempts) = columns(rows);
                     Suspect { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
                 })
@@ -65,7 +67,7 @@ macro_rules! stamp_settle {
                 node: i64,
                 rows: &[Acked],
             ) -> QueryResult<usize> {
-                Self::alone(conn, tables, async |conn| {
+                Self::alone_writing(conn, tables, async |conn| {
                     let (seqs, attempts) = columns(rows);
                     Expire { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
                 })
@@ -78,7 +80,7 @@ macro_rules! stamp_settle {
                 node: i64,
                 rows: &[Acked],
             ) -> QueryResult<usize> {
-                Self::alone(conn, tables, async |conn| {
+                Self::alone_writing(conn, tables, async |conn| {
                     let (seqs, attempts) = columns(rows);
                     Supersede { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
                 })
@@ -91,7 +93,7 @@ macro_rules! stamp_settle {
                 rows: &[Acked],
                 runs: &[i32],
             ) -> QueryResult<usize> {
-                Self::alone(conn, tables, async |conn| {
+                Self::alone_writing(conn, tables, async |conn| {
                     let ((seqs, attempts), runs) = (columns(rows), runs.iter().copied().collect());
                     Archive { tables: tables.clone(), seqs, attempts, runs }.execute(conn).await
                 })
