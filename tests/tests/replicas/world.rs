@@ -152,7 +152,7 @@ mod postgres {
 
     impl World for Postgres {
         const PROGRAM: &str = env!("CARGO_BIN_EXE_replica-postgres");
-        const NOW: &str = "extract(epoch FROM clock_timestamp())::bigint";
+        const NOW: &str = "floor(extract(epoch FROM clock_timestamp()))::bigint";
 
         fn folder(&self) -> &Path {
             self.folder.path()
