@@ -55,7 +55,7 @@ suite! { Db, open:
         what_is_due_by_now_can_still_be_taken_back_or_moved, what_has_not_started_can_be_moved_with_its_time_to_live,
         a_recurring_message_fires_once_per_time;
     nodes: a_slot_belongs_to_one_node_at_a_time, the_clock_of_the_database_decides_who_is_dead,
-        what_a_dead_node_settles_is_refused, a_name_is_taken_while_its_node_is_there,
+        what_a_dead_node_settles_is_refused, what_a_node_took_while_it_was_declared_dead_is_free, a_name_is_taken_while_its_node_is_there,
         unknown_rows_hold_their_key_back_until_somebody_knows_them, only_the_slots_held_are_looked_at,
         a_paused_consumer_is_surveyed_as_such;
     overview: what_waits_is_counted_by_state_with_the_age_of_what_could_run, nodes_are_seen_with_what_they_hold,

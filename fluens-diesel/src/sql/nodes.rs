@@ -92,12 +92,14 @@ statement! {
 }
 
 statement! {
-    /// Who holds what.
+    /// Who holds what. One that is dead holds nothing: it may have been declared so just when it took them.
     AllSlots { consumers: List<i32> } -> (Integer, SmallInt, Nullable<BigInt>, Nullable<BigInt>, Integer, Nullable<Text>),
-    postgres: "SELECT consumer_id, slot, node_id, suspect_until, needs_version, needs_message FROM {fluens}slot \
-               WHERE consumer_id = ANY ({consumers}) ORDER BY consumer_id, slot",
-    sqlite: "SELECT consumer_id, slot, node_id, suspect_until, needs_version, needs_message FROM {fluens}slot \
-             WHERE consumer_id IN (SELECT value FROM json_each({consumers})) ORDER BY consumer_id, slot",
+    postgres: "SELECT s.consumer_id, s.slot, n.id, s.suspect_until, s.needs_version, s.needs_message \
+               FROM {fluens}slot s LEFT JOIN {fluens}node n ON n.id = s.node_id \
+               WHERE s.consumer_id = ANY ({consumers}) ORDER BY s.consumer_id, s.slot",
+    sqlite: "SELECT s.consumer_id, s.slot, n.id, s.suspect_until, s.needs_version, s.needs_message \
+             FROM {fluens}slot s LEFT JOIN {fluens}node n ON n.id = s.node_id \
+             WHERE s.consumer_id IN (SELECT value FROM json_each({consumers})) ORDER BY s.consumer_id, s.slot",
 }
 
 statement! {
@@ -157,17 +159,18 @@ statement! {
 }
 
 statement! {
-    /// free -> this node's. Sorted: two that take the same ones must not wait for each other in a circle.
+    /// free -> this node's. What a dead node took while it was declared dead is free, too. Sorted: two that take the same ones must not wait for each other in a circle.
     TakeSlots { node: i64, consumers: List<i32>, slots: List<i16> } -> (Integer, SmallInt, Nullable<BigInt>),
     postgres: concat!(
         "UPDATE {fluens}slot s SET node_id = {node} FROM (SELECT f.consumer_id, f.slot FROM {fluens}slot f \
              JOIN unnest({consumers}, {slots}) AS w(consumer, slot) ON f.consumer_id = w.consumer AND f.slot = w.slot \
-             WHERE f.node_id IS NULL ORDER BY f.consumer_id, f.slot FOR UPDATE OF f SKIP LOCKED) free \
+             WHERE NOT EXISTS (SELECT FROM {fluens}node n WHERE n.id = f.node_id) ORDER BY f.consumer_id, f.slot FOR UPDATE OF f SKIP LOCKED) free \
          WHERE s.consumer_id = free.consumer_id AND s.slot = free.slot AND ", alive!(),
         " RETURNING s.consumer_id, s.slot, s.suspect_until",
     ),
     sqlite: concat!(
-        "UPDATE {fluens}slot SET node_id = {node} WHERE node_id IS NULL AND (consumer_id, slot) IN ( \
+        "UPDATE {fluens}slot SET node_id = {node} WHERE NOT EXISTS (SELECT 1 FROM {fluens}node n \
+             WHERE n.id = node_id) AND (consumer_id, slot) IN ( \
              SELECT c.value, s.value FROM json_each({consumers}) c JOIN json_each({slots}) s ON s.key = c.key) \
          AND ", alive!(), " RETURNING consumer_id, slot, suspect_until",
     ),

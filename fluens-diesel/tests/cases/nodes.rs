@@ -55,6 +55,17 @@ pub(crate) async fn the_clock_of_the_database_decides_who_is_dead<S: Probe>(mut 
     assert_eq!(bench.rows("slot", "suspect_until IS NOT NULL").await, 0);
 }
 
+pub(crate) async fn what_a_node_took_while_it_was_declared_dead_is_free<S: Probe>(mut bench: Bench<S>) {
+    let (one, other) = (bench.node, bench.join("other").await);
+    S::take(&mut bench.conn, &bench.tables, one, &[(bench.consumer, 7)]).await.unwrap();
+    // As if the two had crossed.
+    bench.conn.batch_execute(&format!("DELETE FROM fluens_node WHERE id = {one}")).await.unwrap();
+    let survey = S::survey(&mut bench.conn, &bench.tables, &[bench.consumer]).await.unwrap();
+    assert!(survey.slots.iter().all(|slot| slot.node.is_none()));
+    let taken = S::take(&mut bench.conn, &bench.tables, other, &[(bench.consumer, 7)]).await.unwrap();
+    assert_eq!(taken.slots.len(), 1);
+}
+
 pub(crate) async fn what_a_dead_node_settles_is_refused<S: Probe>(mut bench: Bench<S>) {
     bench.publish(vec![plain(1), plain(2)]).await;
     let rows = bench.fetch().await;
