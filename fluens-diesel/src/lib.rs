@@ -18,14 +18,14 @@ pub mod sqlite;
 
 pub use rows::{
     Acked, Appended, Due, Edit, Ended, Granted, Held, HoldsBack, Joined, Knows, Letter, LetterState, Look,
-    Member, NewLetter, NewMessage, NewNode, Pulse, Recurring, Registration, Retention, SchemaVersion,
-    SlotRow, Standing, Survey, Swept, Taken, UniqueKey, Wanted, state,
+    Member, NewLetter, NewMessage, NewNode, Pulse, Recurring, Registration, Retention, Route, SchemaVersion,
+    SlotRow, SourceRelay, Standing, Survey, Swept, Taken, UniqueKey, Wanted, state,
 };
 pub use settings::{DatabaseSettings, redacted};
 pub use sql::{Clock, Fetch, OwnedClock, Tables, append_async, append_sync};
 pub use store::{
-    Connect, Dialect, Inbox, Letters, Migration, Nodes, OpenError, Registry, SCHEMA_VERSION, SLOTS, Schedule,
-    Schema, Settle, Slots, Store, StoreError, Upkeep, Wire,
+    Connect, Dialect, Inbox, Letters, Migration, Nodes, OpenError, Registry, Relays, SCHEMA_VERSION, SLOTS,
+    Schedule, Schema, Settle, Slots, Store, StoreError, Upkeep, Wire,
 };
 pub use types::{Id, Ts};
 pub use wire::Heard;

@@ -13,8 +13,8 @@ use diesel_async::AsyncConnection;
 
 use crate::{
     Acked, DatabaseSettings, Due, Edit, Ended, Fetch, Heard, Held, Id, Joined, Letter, Look, NewLetter,
-    NewMessage, NewNode, Pulse, Recurring, Registration, Retention, SchemaVersion, Survey, Swept, Tables,
-    Taken, Ts, UniqueKey, Wanted,
+    NewMessage, NewNode, Pulse, Recurring, Registration, Retention, Route, SchemaVersion, SourceRelay,
+    Survey, Swept, Tables, Taken, Ts, UniqueKey, Wanted,
 };
 
 /// The newest migration this program knows.
@@ -75,11 +75,14 @@ pub enum OpenError {
 
 /// A database that keeps messages: all roles together.
 pub trait Store:
-    Inbox + Settle + Letters + Schedule + Upkeep + Registry + Nodes + Slots + Schema + Wire
+    Inbox + Settle + Letters + Schedule + Upkeep + Registry + Relays + Nodes + Slots + Schema + Wire
 {
 }
 
-impl<S: Inbox + Settle + Letters + Schedule + Upkeep + Registry + Nodes + Slots + Schema + Wire> Store for S {}
+impl<S: Inbox + Settle + Letters + Schedule + Upkeep + Registry + Relays + Nodes + Slots + Schema + Wire>
+    Store for S
+{
+}
 
 /// How to reach it.
 pub trait Connect: Send + Sync + Sized + 'static {
@@ -118,7 +121,7 @@ pub trait Connect: Send + Sync + Sized + 'static {
 pub trait Dialect: Backend + diesel::expression::QueryMetadata<(Integer, Binary)> {
     /// Stores messages; returns consumers and message ids.
     type Append: Query<SqlType = (Integer, Binary)> + QueryFragment<Self> + QueryId + Send + 'static;
-    /// Notes ids given by callers; returns the new ones.
+    /// Notes ids given by callers or from another database; returns the new ones.
     type Seen: Query<SqlType = (Integer, Binary)> + QueryFragment<Self> + QueryId + Send + 'static;
     /// Takes keys of messages that are published once; returns the messages that got theirs.
     type TakeKeys: Query<SqlType = (Integer, Binary)> + QueryFragment<Self> + QueryId + Send + 'static;
@@ -128,8 +131,8 @@ pub trait Dialect: Backend + diesel::expression::QueryMetadata<(Integer, Binary)
     /// Whether tables can be in a schema of one's choice.
     const HAS_SCHEMAS: bool;
 
-    /// Notes the ids.
-    fn seen(tables: &Tables, ids: Vec<Id>) -> Self::Seen;
+    /// Notes the ids; those that came from another database are kept longer.
+    fn seen(tables: &Tables, ids: Vec<Id>, afar: bool) -> Self::Seen;
     /// Takes the keys, each for a message.
     fn take_keys(tables: &Tables, keys: Vec<(Id, UniqueKey)>) -> Self::TakeKeys;
     /// The lock that this batch needs before anything is decided about it.
@@ -345,6 +348,32 @@ pub trait Registry: Connect {
         tables: &Tables,
         consumers: &[Registration],
     ) -> impl Future<Output = QueryResult<Vec<i32>>> + Send;
+}
+
+/// What leaves for other databases, and what comes from them.
+pub trait Relays: Connect {
+    /// Who this database is, whatever leads to it.
+    fn identity(conn: &mut Self::Conn, tables: &Tables) -> impl Future<Output = QueryResult<String>> + Send;
+    /// Subscribes what is to be carried elsewhere; returns the id that it has here, as a consumer has. Never ended by
+    /// itself: what a program no longer carries waits, and is seen.
+    fn register_route(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        route: &Route,
+    ) -> impl Future<Output = QueryResult<i32>> + Send;
+    /// Notes that these were delivered elsewhere, before they are acknowledged. In the caller's transaction.
+    fn note_sent(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        rows: &[Acked],
+    ) -> impl Future<Output = QueryResult<usize>> + Send;
+    /// A relay of another database delivers: first of all, in the transaction of what it brings. `false`: a later one
+    /// was here, roll back.
+    fn let_in(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        relay: &SourceRelay,
+    ) -> impl Future<Output = QueryResult<bool>> + Send;
 }
 
 /// Who takes part. The database's clock decides who is dead.

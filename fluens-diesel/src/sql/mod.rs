@@ -12,6 +12,7 @@ pub(crate) mod inbox;
 pub(crate) mod letters;
 pub(crate) mod nodes;
 pub(crate) mod registry;
+pub(crate) mod relay;
 pub(crate) mod schedule;
 pub(crate) mod schema;
 pub(crate) mod settle;

@@ -189,6 +189,7 @@ pub(crate) fn plain(payload: u8) -> NewMessage {
     NewMessage {
         id: Id::new(),
         given_id: false,
+        from_afar: false,
         names: vec![MESSAGE.into()],
         version: 1,
         slot: 7,

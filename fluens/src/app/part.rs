@@ -28,6 +28,7 @@ use crate::{
     module::{Contract, Module},
     node::{Holder, Join, Node},
     publish::{PublishInterceptor, Rules, remember_rules},
+    relay::Site,
 };
 
 /// One module of an app, without its type.
@@ -63,6 +64,8 @@ pub(super) struct Opened {
     pub(super) publish_interceptors: HashMap<&'static str, Vec<PublishInterceptor>>,
     /// The upkeep of each database.
     pub(super) sweeps: Vec<Sweep>,
+    /// The database of each module, without its type.
+    pub(super) sites: HashMap<&'static str, Arc<dyn Site>>,
 }
 
 pub(super) type Sweep = Box<dyn Fn() -> BoxFuture<'static, Result<Swept, Error>> + Send + Sync>;
@@ -311,6 +314,7 @@ impl<M: Module> Part for ModulePart<M> {
                 interceptors: opened.publish_interceptors.get(M::NAME).cloned().unwrap_or_default(),
             });
             remember_rules(M::NAME, &rules);
+            opened.sites.insert(M::NAME, Arc::new(db.clone()));
             opened.handles.insert(TypeId::of::<M>(), Arc::new(Handle::<M> { db, rules }));
             Ok(())
         })

@@ -188,6 +188,7 @@ impl<M: Module> Dispatcher<M> {
             consumer: self.inbox.consumer.id,
             messages: self.messages.clone(),
             version: self.version,
+            any_message: false,
             slots: self.inbox.share.slots_from(self.first_slot),
             per_slot: batch,
             limit: batch,

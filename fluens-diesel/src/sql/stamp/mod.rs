@@ -5,6 +5,7 @@ mod inbox;
 mod letters;
 mod nodes;
 mod registry;
+mod relay;
 mod schedule;
 mod schema;
 mod settle;
@@ -26,6 +27,7 @@ macro_rules! stamp {
         $crate::sql::stamp_prelude::stamp_schedule!($store);
         $crate::sql::stamp_prelude::stamp_upkeep!($store);
         $crate::sql::stamp_prelude::stamp_registry!($store);
+        $crate::sql::stamp_prelude::stamp_relays!($store);
         $crate::sql::stamp_prelude::stamp_nodes!($store);
         $crate::sql::stamp_prelude::stamp_schema!($store, $migrations);
     };
@@ -38,13 +40,13 @@ pub(crate) mod prelude {
 
     pub(crate) use super::{
         in_transaction, inbox::stamp_inbox, letters::stamp_letters, nodes::stamp_nodes, pairs_of,
-        registry::stamp_registry, schedule::stamp_schedule, schema::stamp_schema, settle::stamp_settle,
-        stamp, upkeep::stamp_upkeep,
+        registry::stamp_registry, relay::stamp_relays, schedule::stamp_schedule, schema::stamp_schema,
+        settle::stamp_settle, stamp, upkeep::stamp_upkeep,
     };
     pub(crate) use crate::{
         Acked, Due, Edit, Ended, Fetch, Held, HoldsBack, Id, Joined, Letter, LetterState, Look, Migration,
-        NewLetter, NewNode, Pulse, Recurring, Registration, Retention, SCHEMA_VERSION, SchemaVersion, Survey,
-        Swept, Tables, Taken, Ts, Wanted,
+        NewLetter, NewNode, Pulse, Recurring, Registration, Retention, Route, SCHEMA_VERSION, SchemaVersion,
+        SourceRelay, Survey, Swept, Tables, Taken, Ts, Wanted,
         sql::{
             bind::List,
             fetch::{DueRow, FetchHeld, FetchReady, FindOverdue, due},
@@ -68,6 +70,7 @@ pub(crate) mod prelude {
                 self, IdsOfNames, LockRegistry, Merge, MoveHalted, MoveLetters, MoveRows, NameConsumer,
                 NewConsumer, PresentName, Subscribe, Unsubscribe,
             },
+            relay::{Identity, LeadsTo, LetIn, NoteSent, SubscribeRemote},
             schedule::{
                 CancelPlanned, CancelUnplanned, Fire, MovePlanned, MoveUnplanned, NextFiring, ReadClock,
                 planned_states,
@@ -79,8 +82,8 @@ pub(crate) mod prelude {
             },
             text::micros,
             upkeep::{
-                RECURRING_KEPT, SweepEnded, SweepHistory, SweepKeysByTime, SweepKeysDone, SweepLetters,
-                SweepRecurring, SweepSeen,
+                ARRIVED_KEPT, RECURRING_KEPT, SweepEnded, SweepHistory, SweepKeysByTime, SweepKeysDone,
+                SweepLetters, SweepRecurring, SweepSeen, SweepSent,
             },
         },
     };

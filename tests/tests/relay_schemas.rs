@@ -1,0 +1,23 @@
+//! Two databases: two schemas of one PostgreSQL database.
+#![cfg(feature = "postgres")]
+
+use fluens_tests::postgres::Cluster;
+
+mod from {
+    pub(crate) use fluens::postgres::Db;
+}
+
+mod to {
+    pub(crate) use fluens::postgres::Db;
+
+    /// A column that grows with every row.
+    pub(crate) const SERIAL: &str = "bigserial PRIMARY KEY";
+}
+
+#[path = "../relay/mod.rs"]
+mod relay;
+
+fn places() -> Option<relay::Places> {
+    let url = Cluster::shared()?.create_database();
+    Some(relay::Places { from: url.clone(), to: url, to_schema: Some("audit".to_owned()) })
+}

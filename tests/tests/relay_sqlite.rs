@@ -1,0 +1,20 @@
+//! Two databases: SQLite to SQLite.
+
+mod from {
+    pub(crate) use fluens::sqlite::Db;
+}
+
+mod to {
+    pub(crate) use fluens::sqlite::Db;
+
+    /// A column that grows with every row.
+    pub(crate) const SERIAL: &str = "INTEGER PRIMARY KEY AUTOINCREMENT";
+}
+
+#[path = "../relay/mod.rs"]
+mod relay;
+
+#[allow(clippy::unnecessary_wraps)] // as on PostgreSQL
+fn places() -> Option<relay::Places> {
+    Some(relay::Places { from: relay::new_file(), to: relay::new_file(), to_schema: None })
+}
