@@ -58,6 +58,11 @@ suite! { Db, open:
         what_a_dead_node_settles_is_refused, a_name_is_taken_while_its_node_is_there,
         unknown_rows_hold_their_key_back_until_somebody_knows_them, only_the_slots_held_are_looked_at,
         a_paused_consumer_is_surveyed_as_such;
+    relay: a_destination_is_one_consumer_however_often_it_is_registered,
+        what_came_from_afar_is_for_consumers_of_this_database_only,
+        whoever_has_an_older_epoch_is_refused_with_all_it_brings,
+        what_was_seen_is_dropped_for_a_week_whatever_the_setting_says, a_relay_takes_what_nobody_knows,
+        what_was_sent_is_noted_and_forgotten_in_time, a_database_knows_who_it_is;
     upkeep: what_has_ended_is_deleted_when_its_time_is_over, kept_for_ever_is_kept,
         a_database_of_version_1_is_brought_up_to_date;
 }

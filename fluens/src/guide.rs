@@ -23,3 +23,6 @@ mod evolution {}
 
 #[doc = include_str!("../../docs/upkeep.md")]
 mod upkeep {}
+
+#[doc = include_str!("../../docs/several_databases.md")]
+mod several_databases {}

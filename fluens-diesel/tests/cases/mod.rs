@@ -4,6 +4,7 @@ pub(crate) mod collapse;
 pub(crate) mod decide;
 pub(crate) mod fetch;
 pub(crate) mod nodes;
+pub(crate) mod relay;
 pub(crate) mod schedule;
 pub(crate) mod support;
 pub(crate) mod unique;
