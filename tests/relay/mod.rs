@@ -9,7 +9,8 @@ mod support;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub(crate) use support::Places;
+#[allow(unused_imports)] // not all pairs have cases of their own
+pub(crate) use support::{Orders, Placed, Places, Spoiled, Wrong};
 
 /// A SQLite database that nobody else uses. The folder lives as long as the process.
 #[allow(dead_code)] // not all pairs have one

@@ -13,7 +13,11 @@ async fn route<S: Probe>(bench: &mut Bench<S>) -> i32 {
 }
 
 /// Somebody delivers this, as a relay does.
-async fn deliver<S: Probe>(bench: &mut Bench<S>, epoch: i64, message: NewMessage) -> Option<Vec<Option<u32>>> {
+async fn deliver<S: Probe>(
+    bench: &mut Bench<S>,
+    epoch: i64,
+    message: NewMessage,
+) -> Option<Vec<Option<u32>>> {
     type Manager<S> = <<S as Connect>::Conn as AsyncConnection>::TransactionManager;
     S::begin(&mut bench.conn).await.unwrap();
     let relay = SourceRelay { source: "here".into(), relay: 3, epoch };
@@ -40,7 +44,9 @@ pub(crate) async fn a_destination_is_one_consumer_however_often_it_is_registered
     assert_eq!(bench.rows("subscription", "remote").await, 1);
 }
 
-pub(crate) async fn what_came_from_afar_is_for_consumers_of_this_database_only<S: Probe>(mut bench: Bench<S>) {
+pub(crate) async fn what_came_from_afar_is_for_consumers_of_this_database_only<S: Probe>(
+    mut bench: Bench<S>,
+) {
     let relay = route(&mut bench).await;
     assert_eq!(deliver(&mut bench, 1, arriving(1)).await, Some(vec![Some(1)]));
     assert_eq!(bench.runnable().await, [1]);
@@ -66,13 +72,7 @@ pub(crate) async fn what_was_seen_is_dropped_for_a_week_whatever_the_setting_say
     assert_eq!(deliver(&mut bench, 1, message.clone()).await, Some(vec![Some(1)]));
     bench.publish(vec![given]).await;
     bench.clock.advance(HOUR);
-    let kept = Retention {
-        processed: HOUR,
-        expired: HOUR,
-        dead_letters: HOUR,
-        seen: SECOND,
-        sent: HOUR,
-    };
+    let kept = Retention { processed: HOUR, expired: HOUR, dead_letters: HOUR, seen: SECOND, sent: HOUR };
     S::sweep(&mut bench.conn, &bench.tables, &kept, 100).await.unwrap();
     assert_eq!(bench.rows("seen", "true").await, 1, "only what came from afar");
     assert_eq!(deliver(&mut bench, 1, message).await, Some(vec![None]));

@@ -12,6 +12,29 @@ use crate::error::BoxError;
 
 /// Where a relay delivers to. It says of every message what became of it; what it does not name is delivered once more,
 /// so it must know a message again by its id.
+///
+/// ```
+/// use fluens::{Ack, Answer, BoxFuture, DeliveryError, Destination, Parcel};
+///
+/// /// Writes down what passes.
+/// struct Log;
+///
+/// impl Destination for Log {
+///     fn name(&self) -> &str {
+///         "log"
+///     }
+///
+///     fn deliver<'a>(&'a self, parcel: &'a Parcel) -> BoxFuture<'a, Result<Vec<Ack>, DeliveryError>> {
+///         Box::pin(async move {
+///             let taken = parcel.messages.iter().map(|message| {
+///                 println!("{} from {}", message.names[0], parcel.source());
+///                 Ack::new(message.id, Answer::Delivered)
+///             });
+///             Ok(taken.collect())
+///         })
+///     }
+/// }
+/// ```
 pub trait Destination: Send + Sync {
     /// As people call it.
     fn name(&self) -> &str;

@@ -8,6 +8,7 @@ mod backoff;
 mod database;
 mod desk;
 mod destination;
+mod packing;
 mod routes;
 mod settling;
 mod site;

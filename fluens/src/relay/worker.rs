@@ -1,9 +1,6 @@
 //! The loop of one relay: what is due -> a batch -> the destination -> what became of it.
 
 use std::{
-    borrow::Cow,
-    cmp::Reverse,
-    collections::{BTreeMap, HashSet},
     panic::AssertUnwindSafe,
     sync::Arc,
     time::{Duration, Instant},
@@ -13,14 +10,13 @@ use fluens_diesel::{Acked, Due, Fetch, SLOTS, SourceRelay, Standing, Store};
 use futures_util::{FutureExt, future::join_all};
 
 use super::{
-    Ack, Carried, DeliveryError, Destination, Outfit, Parcel, answers::outcome, backoff::Backoff, desk::Desk,
+    Ack, Carried, DeliveryError, Destination, Outfit, Parcel,
+    answers::outcome,
+    backoff::Backoff,
+    desk::Desk,
+    packing::{Aliases, in_order, known_aliases, names_of, parts},
 };
-use crate::{
-    Error,
-    app::Database,
-    message::{MessageDescriptor, micros},
-    settle::{FAULT, dice},
-};
+use crate::{Error, app::Database, message::micros, settle::dice};
 
 /// Messages per batch.
 const BATCH: usize = 500;
@@ -36,7 +32,7 @@ pub(super) struct Relay<S: Store> {
     source: String,
     pub(super) desk: Arc<Desk>,
     pub(super) outfit: Outfit,
-    aliases: BTreeMap<&'static str, Vec<&'static str>>,
+    aliases: Aliases,
     backoff: Backoff,
     first_slot: u16,
     fetches: u32,
@@ -62,7 +58,7 @@ enum Next {
 
 impl<S: Store> Relay<S> {
     pub(super) fn new(db: Arc<Database<S>>, source: String, desk: Arc<Desk>, outfit: Outfit) -> Self {
-        let (aliases, backoff) = (aliases(), Backoff::default());
+        let (aliases, backoff) = (known_aliases(), Backoff::default());
         Relay { db, source, desk, outfit, aliases, backoff, first_slot: 0, fetches: 0 }
     }
 
@@ -127,7 +123,8 @@ impl<S: Store> Relay<S> {
             drop(conn);
             // One that came back full, or was cut short by its bytes, left something behind.
             let bytes: usize = ready.iter().map(|row| row.envelope.len() + row.payload.len()).sum();
-            if ready.len() >= BATCH || bytes >= self.outfit.bytes {
+            let is_full = i64::try_from(ready.len()).is_ok_and(|count| count >= fetch.limit);
+            if is_full || bytes >= self.outfit.bytes {
                 self.desk.signal.wake();
             }
             rows.extend(ready);
@@ -222,12 +219,16 @@ impl<S: Store> Relay<S> {
                 Ok(acks) => {
                     let asked: Vec<_> = rows.iter().map(|row| (row.message_id, row.key_hash)).collect();
                     let outcome = outcome(&asked, acks);
-                    if !outcome.missing.is_empty() || outcome.odd > 0 {
-                        let (missing, odd) = (outcome.missing.len(), outcome.odd);
-                        trouble.get_or_insert(format!(
-                            "{missing} of {} not answered, {odd} odd answers",
-                            rows.len()
-                        ));
+                    let (missing, odd) = (outcome.missing.len(), outcome.odd);
+                    if odd > 0 {
+                        tracing::warn!(
+                            to = to.name(),
+                            odd,
+                            "answered for messages it was not asked about, or twice; ignored"
+                        );
+                    }
+                    if missing > 0 {
+                        trouble.get_or_insert(format!("it said nothing about {missing} of {}", rows.len()));
                     }
                     answered |= !outcome.delivered.is_empty() || outcome.missing.is_empty();
                     self.settle(&rows, batch.node, outcome).await?;
@@ -293,52 +294,4 @@ async fn handed_over(to: &dyn Destination, parcel: &Parcel) -> Result<Vec<Ack>, 
 
 pub(super) fn acked(row: &Due) -> Acked {
     Acked { seq: row.seq, attempt: row.attempt }
-}
-
-/// Those that waited too long, then by priority, then in line. Of one id the first: the answer is about one.
-fn in_order(mut rows: Vec<Due>) -> Vec<Due> {
-    rows.sort_by_key(|row| (Reverse(row.overdue), Reverse(row.priority), row.seq));
-    let mut ids = HashSet::new();
-    rows.retain(|row| ids.insert(row.message_id));
-    rows
-}
-
-/// At most so many parts, those of one key in one.
-fn parts(rows: &[Due], parallel: usize) -> Vec<Vec<&Due>> {
-    let count = u64::try_from(parallel.max(1)).unwrap_or(1);
-    let mut parts: BTreeMap<u64, Vec<&Due>> = BTreeMap::new();
-    for row in rows {
-        let of = row.key_hash.unwrap_or(row.seq).cast_unsigned();
-        parts.entry(of % count).or_default().push(row);
-    }
-    parts.into_values().collect()
-}
-
-/// The other names of every message this program knows.
-fn aliases() -> BTreeMap<&'static str, Vec<&'static str>> {
-    let mut aliases: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for message in MessageDescriptor::all() {
-        aliases.entry(message.name).or_default().extend(message.aliases);
-    }
-    aliases
-}
-
-/// Its name, then its aliases: consumers of another program may know it by one of those only. The same for a fault of it.
-fn names_of(name: &str, aliases: &BTreeMap<&str, Vec<&'static str>>) -> Vec<Cow<'static, str>> {
-    let (message, fault) = name.find(FAULT).map_or((name, ""), |at| name.split_at(at));
-    let others = aliases.get(message).into_iter().flatten().map(|alias| format!("{alias}{fault}"));
-    std::iter::once(name.to_owned()).chain(others).map(Cow::Owned).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fault_has_the_other_names_of_its_message() {
-        let aliases = BTreeMap::from([("new", vec!["old"])]);
-        assert_eq!(names_of("new", &aliases), ["new", "old"]);
-        assert_eq!(names_of("new:fault@shop", &aliases), ["new:fault@shop", "old:fault@shop"]);
-        assert_eq!(names_of("other", &aliases), ["other"]);
-    }
 }
