@@ -5,10 +5,9 @@ use std::{collections::BTreeMap, time::Duration};
 use fluens::{Filter, prelude::*, testing};
 use fluens_tests::probe::{Probe, in_time};
 
-use super::support::{Offer, Orders, Placed, Spoiled, Step, Wrong, ask, create_steps, places, steps};
-
-const WAITING: &str = "SELECT i.message AS line FROM fluens_inbox i JOIN fluens_consumer c ON c.id = i.consumer_id \
-                       WHERE c.destination IS NOT NULL AND i.state = 0 AND i.attempt = 0";
+use super::support::{
+    Offer, Orders, Placed, Spoiled, Step, WAITING, Wrong, ask, create_steps, places, steps,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_it_is_down_others_go_on_and_then_all_arrives() {

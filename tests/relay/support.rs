@@ -175,6 +175,10 @@ pub(crate) async fn ask(app: &App<All>, sql: &str) -> Vec<String> {
     rows.into_iter().map(|row| row.line).collect()
 }
 
+/// What waits to be carried, and was never refused.
+pub(crate) const WAITING: &str = "SELECT i.message AS line FROM fluens_inbox i JOIN fluens_consumer c ON c.id = i.consumer_id \
+                       WHERE c.destination IS NOT NULL AND i.state = 0 AND i.attempt = 0";
+
 /// What is wrong with the way there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wrong {

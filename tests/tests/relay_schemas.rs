@@ -12,6 +12,12 @@ mod to {
 
     /// A column that grows with every row.
     pub(crate) const SERIAL: &str = "bigserial PRIMARY KEY";
+
+    /// The inbox takes no payload like this,
+    pub(crate) const REFUSE: &str = "ALTER TABLE {schema}fluens_inbox ADD CONSTRAINT refuse \
+        CHECK (convert_from(payload, 'UTF8') NOT LIKE '{payload}')";
+    /// and then it does.
+    pub(crate) const REFUSE_NO_MORE: &str = "ALTER TABLE {schema}fluens_inbox DROP CONSTRAINT refuse";
 }
 
 #[path = "../relay/mod.rs"]

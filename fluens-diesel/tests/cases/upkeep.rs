@@ -81,6 +81,8 @@ pub(crate) async fn a_database_of_version_1_is_brought_up_to_date<S: Probe>(mut 
         "node",
         "slot",
         "paused_module",
+        "source",
+        "sent",
     ] {
         conn.batch_execute(&format!("DROP TABLE fluens_{table}")).await.unwrap();
     }

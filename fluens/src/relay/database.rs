@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use diesel::result::{DatabaseErrorKind as Kind, Error as DieselError};
-use fluens_diesel::{NewMessage, SourceRelay, Store, append_async};
+use fluens_diesel::{Id, NewMessage, SourceRelay, Store, append_async};
 use futures_util::future::BoxFuture;
 
 use super::{Ack, Answer, Carried, DeliveryError, Destination, Parcel};
@@ -63,34 +63,41 @@ impl<S: Store> OtherDatabase<S> {
 
     /// One of them stands in the way of the others: which one, shows when each comes alone.
     async fn one_by_one(&self, parcel: &Parcel) -> Result<Vec<Ack>, DeliveryError> {
-        let (mut acks, mut refused) = (Vec::new(), HashSet::new());
-        let (mut taken, mut first) = (false, None);
+        let (mut acks, mut unsure, mut held_back) = (Vec::new(), Vec::new(), HashSet::new());
         for message in &parcel.messages {
-            if message.key_hash.is_some_and(|key| refused.contains(&key)) {
+            if message.key_hash.is_some_and(|key| held_back.contains(&key)) {
                 continue; // not before the one it is behind
             }
             match self.bring(&parcel.from, std::slice::from_ref(message)).await {
-                Ok(answer) => {
-                    taken = true;
-                    acks.extend(answer);
-                }
+                Ok(answer) => acks.extend(answer),
                 Err(Kept::Outdated) => return Err(DeliveryError::Outdated),
                 Err(Kept::Failed(error)) if is_about_the_connection(&error) => {
                     return Err(unavailable(error));
                 }
                 Err(Kept::Failed(error)) => {
-                    refused.extend(message.key_hash);
-                    acks.push(Ack::new(message.id, Answer::Refused(error.to_string())));
-                    taken |= is_about_the_message(&error);
-                    first.get_or_insert(error);
+                    held_back.extend(message.key_hash);
+                    if message.refusals > 0 || is_about_the_message(&error) {
+                        acks.push(Ack::new(message.id, Answer::Refused(error.to_string())));
+                    } else {
+                        unsure.push((message.id, error));
+                    }
                 }
             }
         }
-        match first {
-            // It takes nothing at all: a full disk, say. No message is to blame for that.
-            Some(error) if !taken => Err(unavailable(error)),
-            _ => Ok(acks),
-        }
+        blamed(acks, unsure)
+    }
+}
+
+/// Whether it was the messages, or the database, which takes nothing at all: a full disk, say. That is no message's fault.
+fn blamed(mut acks: Vec<Ack>, unsure: Vec<(Id, Error)>) -> Result<Vec<Ack>, DeliveryError> {
+    if acks.iter().any(|ack| ack.answer == Answer::Delivered) {
+        let refused = |(id, error): (Id, Error)| Ack::new(id, Answer::Refused(error.to_string()));
+        acks.extend(unsure.into_iter().map(refused));
+        return Ok(acks);
+    }
+    match unsure.into_iter().next() {
+        Some((_, error)) if acks.is_empty() => Err(unavailable(error)),
+        _ => Ok(acks),
     }
 }
 
@@ -119,25 +126,46 @@ fn unavailable(error: Error) -> DeliveryError {
     DeliveryError::Unavailable(error.into())
 }
 
-/// It is down, or busy with others.
+/// It is down, or busy with others: no message is to blame.
 fn is_about_the_connection(error: &Error) -> bool {
     match error {
         Error::Database(DieselError::DatabaseError(kind, _)) => {
             matches!(kind, Kind::ClosedConnection | Kind::UnableToSendCommand | Kind::SerializationFailure)
         }
-        Error::Database(DieselError::SerializationError(_)) => false,
         Error::Database(_) => false,
         _ => true,
     }
 }
 
-/// No database of ours takes it, however well it is.
+/// It cannot even be told to a database, however well that is.
 fn is_about_the_message(error: &Error) -> bool {
-    match error {
-        Error::Database(DieselError::DatabaseError(kind, _)) => {
-            matches!(kind, Kind::NotNullViolation | Kind::CheckViolation | Kind::UniqueViolation)
-        }
-        Error::Database(DieselError::SerializationError(_)) => true,
-        _ => false,
+    matches!(error, Error::Database(DieselError::SerializationError(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken() -> Error {
+        DieselError::DatabaseError(Kind::Unknown, Box::new("no".to_owned())).into()
+    }
+
+    #[test]
+    fn a_message_is_to_blame_only_if_others_pass() {
+        let (one, other) = (Id::new(), Id::new());
+        assert!(blamed(Vec::new(), vec![(one, broken())]).is_err());
+        let before = Ack::new(other, Answer::Duplicate);
+        assert_eq!(blamed(vec![before.clone()], vec![(one, broken())]).unwrap(), [before]);
+        let passed = blamed(vec![Ack::new(other, Answer::Delivered)], vec![(one, broken())]).unwrap();
+        assert_eq!(passed[1].id, one);
+        assert!(matches!(&passed[1].answer, Answer::Refused(_)));
+    }
+
+    #[test]
+    fn a_lost_connection_is_no_messages_fault() {
+        let closed = DieselError::DatabaseError(Kind::ClosedConnection, Box::new("gone".to_owned()));
+        assert!(is_about_the_connection(&closed.into()));
+        assert!(is_about_the_connection(&Error::Unavailable("nobody answers".into())));
+        assert!(!is_about_the_connection(&broken()));
     }
 }

@@ -99,6 +99,8 @@ pub struct Carried {
     pub priority: i16,
     /// The hash of the key of which only the newest is wanted.
     pub latest: Option<i64>,
+    /// How often it was refused before.
+    pub refusals: u32,
     /// The envelope's bytes, as they were published.
     pub envelope: Vec<u8>,
     /// The payload's bytes, as they were published.

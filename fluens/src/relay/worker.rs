@@ -275,6 +275,7 @@ impl<S: Store> Relay<S> {
             slot: row.slot,
             priority: row.priority,
             latest: row.latest,
+            refusals: u32::try_from(row.attempt - row.forgiven).unwrap_or(0),
             envelope: row.envelope.clone(),
             payload: row.payload.clone(),
             expires: row.expires_in.and_then(|left| fetched.checked_add(left)),
