@@ -34,7 +34,7 @@ struct OrderPlaced {
 async fn note(placed: OrderPlaced, ctx: &mut Context<Audit>) -> Result {
     let OrderPlaced { order, customer, cents } = placed;
     if cents > 1_000_000 {
-        return Err(fault("audit.limit").details(&cents));
+        return Err(fault("audit.limit").details(cents));
     }
     let row = (book::order_id.eq(order), book::customer.eq(customer), book::cents.eq(cents));
     diesel::insert_into(book::table).values(row).execute(ctx.conn().await?).await?;

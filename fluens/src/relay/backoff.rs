@@ -22,7 +22,8 @@ impl Backoff {
     pub(super) fn failed(&mut self, dice: u8) -> (Duration, bool) {
         let pause = (FIRST * 2_u32.pow(self.failures.min(10))).min(LONGEST);
         self.failures = self.failures.saturating_add(1);
-        (pause - pause * u32::from(dice) / (4 * 255), self.failures == 1)
+        let less = pause * (4 * 255 - u32::from(dice)) / (4 * 255);
+        (less, self.failures == 1)
     }
 }
 

@@ -95,7 +95,7 @@ mod tests {
             for key in -5_i64..5 {
                 let of = |row: &&Due| row.key_hash == Some(key);
                 let whole: Vec<i64> = rows.iter().filter(of).map(|row| row.seq).collect();
-                let mut found = parts.iter().filter(|part| part.iter().any(|row| of(row)));
+                let mut found = parts.iter().filter(|part| part.iter().any(of));
                 let part = found.next().map(|part| part.iter().filter(|row| of(row)).map(|row| row.seq).collect());
                 prop_assert_eq!(part.unwrap_or(Vec::new()), whole);
                 prop_assert!(found.next().is_none());

@@ -78,8 +78,8 @@ mod tests {
     }
 
     fn resident() -> impl Strategy<Value = Resident> {
-        let published = prop::collection::btree_set(0_usize..3, 0..3);
-        let these = published.prop_map(|places| places.into_iter().map(|place| NAMES[place]).collect());
+        let these = prop::collection::btree_set(0_usize..3, 0..3);
+        let these = these.prop_map(|places| places.into_iter().map(|place| NAMES[place]).collect());
         let publishes = prop_oneof![
             1 => Just(Publishes::Everything),
             4 => these.prop_map(Publishes::These),

@@ -65,20 +65,17 @@ impl<S: Store> Relay<S> {
         let number = u32::try_from(failed).unwrap_or(u32::MAX);
         history.push(Attempt::new(number, at, &self.outfit.node, reason));
         let (to, message) = (self.outfit.to.name(), row.message_id);
-        match self.outfit.policy.judge(&Failure::from(reason.to_owned()), counted, dice()) {
-            Verdict::Stored(after) => {
-                tracing::warn!(to, %message, attempt = failed, ?after, error = reason, "refused; delivered again later");
-                let (error, history) = (cut(reason).to_owned(), history.written());
-                let held = Held { row: acked(row), attempts: failed, after, error, history };
-                S::hold(&mut *self.db.writer().await?, &self.db.tables, node, &held).await?;
-                self.desk.signal.due_after(after);
-            }
-            _ => {
-                tracing::error!(to, %message, attempt = failed, error = reason, "refused for good: a dead letter");
-                self.bury(node, &self.letter(row, reason, &history)).await?;
-            }
+        let verdict = self.outfit.policy.judge(&Failure::from(reason.to_owned()), counted, dice());
+        if let Verdict::Stored(after) = verdict {
+            tracing::warn!(to, %message, attempt = failed, ?after, error = reason, "refused; delivered again later");
+            let (error, history) = (cut(reason).to_owned(), history.written());
+            let held = Held { row: acked(row), attempts: failed, after, error, history };
+            S::hold(&mut *self.db.writer().await?, &self.db.tables, node, &held).await?;
+            self.desk.signal.due_after(after);
+            return Ok(());
         }
-        Ok(())
+        tracing::error!(to, %message, attempt = failed, error = reason, "refused for good: a dead letter");
+        self.bury(node, &self.letter(row, reason, &history)).await
     }
 
     async fn bury(&self, node: i64, letter: &NewLetter) -> Result<(), Error> {

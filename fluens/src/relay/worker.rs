@@ -72,7 +72,7 @@ impl<S: Store> Relay<S> {
                 Next::Wait(OWN_TROUBLE)
             });
             match next {
-                Next::Again => continue,
+                Next::Again => {}
                 // By no clock but the steady one: how long a destination is down has nothing to do with messages.
                 Next::Wait(pause) => tokio::select! {
                     () = tokio::time::sleep(pause) => {}
