@@ -25,9 +25,9 @@ async fn while_it_is_down_others_go_on_and_then_all_arrives() {
     assert_eq!(probe.events().len(), 40);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn garbage_is_no_answer_and_costs_nothing() {
-    let (places, probe, spoiled) = (places!(), Probe::default(), Spoiled::by(Wrong::Garbage));
+/// Waits until it was tried three times, then repairs it.
+async fn costs_nothing(wrong: Wrong) {
+    let (places, probe, spoiled) = (places!(), Probe::default(), Spoiled::by(wrong));
     let app = places.app(&probe, &spoiled).start().await.unwrap();
     Orders::of(&app).publish(&Placed { order: 1 }).await.unwrap();
     spoiled.tried(3).await;
@@ -35,6 +35,21 @@ async fn garbage_is_no_answer_and_costs_nothing() {
     spoiled.set(Wrong::Nothing);
     in_time("the rest", app.settled()).await;
     assert_eq!(probe.count("audit 1"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn garbage_is_no_answer_and_costs_nothing() {
+    costs_nothing(Wrong::Garbage).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_never_answers_is_given_up_in_time() {
+    costs_nothing(Wrong::Hangs).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_panics_is_tried_again() {
+    costs_nothing(Wrong::Panics).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,8 +1,11 @@
 //! The modules, what they say to each other, and a destination that can be spoiled.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering::SeqCst},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
 };
 
 use diesel::sql_types::{BigInt, Text};
@@ -191,6 +194,10 @@ pub(crate) enum Wrong {
     Twice,
     /// Nothing is taken, and the answer is about something else or says two things at once.
     Garbage,
+    /// It never answers.
+    Hangs,
+    /// It has a bug.
+    Panics,
     /// It does not take this order, nor step 1 of key 1.
     Refuses(i64),
 }
@@ -230,10 +237,14 @@ impl Destination for Around {
         Box::pin(async move {
             let (fault, count, probe) = &*self.spoiled.0;
             let (fault, turn) = (*fault.lock().unwrap(), count.fetch_add(1, SeqCst));
-            let answer = self.spoil(fault, turn, parcel).await;
             probe.saw("tried");
-            answer
+            self.spoil(fault, turn, parcel).await
         })
+    }
+
+    fn timeout(&self) -> Duration {
+        let hangs = *self.spoiled.0.0.lock().unwrap() == Wrong::Hangs;
+        if hangs { Duration::from_millis(20) } else { self.inner.timeout() }
     }
 }
 
@@ -263,6 +274,8 @@ impl Around {
                 });
                 Ok(both.chain([unknown]).collect())
             }
+            Wrong::Hangs => std::future::pending().await,
+            Wrong::Panics => panic!("as this case wants"),
             Wrong::Refuses(order) => self.refuse(order, parcel).await,
         }
     }

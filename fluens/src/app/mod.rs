@@ -5,6 +5,7 @@ mod checks;
 mod cron;
 mod database;
 mod handle;
+mod identity;
 mod interceptors;
 mod knobs;
 mod main_loop;

@@ -22,7 +22,6 @@ pub(super) type Around = Arc<dyn Fn(Arc<dyn Destination>) -> Arc<dyn Destination
 
 /// A database of the app.
 struct Place {
-    identity: String,
     site: Arc<dyn Site>,
     modules: Vec<&'static str>,
 }
@@ -30,7 +29,6 @@ struct Place {
 /// From one database to another, subscribed.
 pub(super) struct Line {
     from: Arc<dyn Site>,
-    source: String,
     /// What it is to the database it reads from.
     consumer: i32,
     to: Arc<dyn Destination>,
@@ -41,11 +39,10 @@ pub(super) async fn subscribe(contracts: &[Contract], opened: &Opened) -> Result
     let (mut places, mut residents) = (Vec::<Place>::new(), Vec::new());
     for contract in contracts {
         let Some(site) = opened.sites.get(contract.module) else { continue };
-        let identity = site.identity().await?;
         // By what the database calls itself: two urls may lead to one.
-        let known = places.iter().position(|place| place.identity == identity);
+        let known = places.iter().position(|place| place.site.identity() == site.identity());
         let database = known.unwrap_or_else(|| {
-            places.push(Place { identity, site: site.clone(), modules: Vec::new() });
+            places.push(Place { site: site.clone(), modules: Vec::new() });
             places.len() - 1
         });
         places[database].modules.push(contract.module);
@@ -57,11 +54,11 @@ pub(super) async fn subscribe(contracts: &[Contract], opened: &Opened) -> Result
         let destination = to.modules.join(", ");
         let messages = messages.into_iter().collect();
         // No consumer has an `@` in its name.
-        let name = format!("relay@{}", to.identity);
+        let name = format!("relay@{}", to.site.identity());
         let route = Route { name, destination: destination.clone(), messages };
         let consumer = from.site.register(&route).await?;
         let to = to.site.destination(destination);
-        lines.push(Line { from: from.site.clone(), source: from.identity.clone(), consumer, to });
+        lines.push(Line { from: from.site.clone(), consumer, to });
     }
     Ok(lines)
 }
@@ -80,7 +77,7 @@ pub(super) fn start(lines: Vec<Line>, around: &[Around], running: &mut Running) 
             fairness: settings.fairness,
             node: running.node.clone(),
         };
-        let relay = line.from.relay(line.source, line.consumer, outfit);
+        let relay = line.from.relay(line.consumer, outfit);
         running.tasks.spawn(relay);
     }
 }

@@ -25,18 +25,18 @@ pub(crate) struct Outfit {
 
 pub(crate) trait Site: Send + Sync {
     /// Its own name for itself: the same whatever leads there.
-    fn identity(&self) -> BoxFuture<'_, Result<String, Error>>;
+    fn identity(&self) -> &str;
     /// Subscribes here what is to be carried elsewhere.
     fn register<'a>(&'a self, route: &'a Route) -> BoxFuture<'a, Result<i32, Error>>;
     /// What others deliver to.
     fn destination(&self, name: String) -> Arc<dyn Destination>;
     /// Carries what is registered under this id, until told to stop.
-    fn relay(&self, source: String, consumer: i32, outfit: Outfit) -> BoxFuture<'static, ()>;
+    fn relay(&self, consumer: i32, outfit: Outfit) -> BoxFuture<'static, ()>;
 }
 
 impl<S: Store> Site for Arc<Database<S>> {
-    fn identity(&self) -> BoxFuture<'_, Result<String, Error>> {
-        Box::pin(async { Ok(S::identity(&mut *self.writer().await?, &self.tables).await?) })
+    fn identity(&self) -> &str {
+        &self.identity
     }
 
     fn register<'a>(&'a self, route: &'a Route) -> BoxFuture<'a, Result<i32, Error>> {
@@ -47,7 +47,7 @@ impl<S: Store> Site for Arc<Database<S>> {
         Arc::new(OtherDatabase { db: self.clone(), name })
     }
 
-    fn relay(&self, source: String, consumer: i32, outfit: Outfit) -> BoxFuture<'static, ()> {
+    fn relay(&self, consumer: i32, outfit: Outfit) -> BoxFuture<'static, ()> {
         // It carries whatever there is: it need not know a message to do so.
         let knows = Knows { consumer, version: i32::MAX, messages: Vec::new() };
         // One node carries it all: what passes through two of them may pass each other.
@@ -56,6 +56,6 @@ impl<S: Store> Site for Arc<Database<S>> {
         let desk = Arc::new(Desk::new(outfit.signal.clone(), share.clone()));
         let holder: std::sync::Weak<dyn Holder> = Arc::downgrade(&desk) as _;
         share.worked_on_by(holder);
-        Box::pin(Relay::new(self.clone(), source, desk, outfit).run())
+        Box::pin(Relay::new(self.clone(), desk, outfit).run())
     }
 }

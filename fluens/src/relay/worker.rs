@@ -28,8 +28,6 @@ const OWN_TROUBLE: Duration = Duration::from_millis(500);
 /// Carries what is for one destination.
 pub(super) struct Relay<S: Store> {
     pub(super) db: Arc<Database<S>>,
-    /// The database it reads from, by its own name.
-    source: String,
     pub(super) desk: Arc<Desk>,
     pub(super) outfit: Outfit,
     aliases: Aliases,
@@ -57,9 +55,9 @@ enum Next {
 }
 
 impl<S: Store> Relay<S> {
-    pub(super) fn new(db: Arc<Database<S>>, source: String, desk: Arc<Desk>, outfit: Outfit) -> Self {
+    pub(super) fn new(db: Arc<Database<S>>, desk: Arc<Desk>, outfit: Outfit) -> Self {
         let (aliases, backoff) = (known_aliases(), Backoff::default());
-        Relay { db, source, desk, outfit, aliases, backoff, first_slot: 0, fetches: 0 }
+        Relay { db, desk, outfit, aliases, backoff, first_slot: 0, fetches: 0 }
     }
 
     /// Until told to stop; what is on its way by then arrives.
@@ -259,7 +257,7 @@ impl<S: Store> Relay<S> {
     }
 
     fn parcel(&self, rows: &[&Due], batch: &Batch) -> Parcel {
-        let (source, relay) = (self.source.clone(), self.desk.share.consumer());
+        let (source, relay) = (self.db.identity.clone(), self.desk.share.consumer());
         Parcel {
             from: SourceRelay { source, relay, epoch: batch.epoch },
             messages: rows.iter().map(|row| self.carried(row, batch.fetched)).collect(),
