@@ -72,7 +72,7 @@ async fn one_that_the_database_refuses_is_found_among_the_others() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_takes_nothing_blames_no_message() {
     let (places, probe, spoiled) = (places!(), Probe::default(), Spoiled::by(Wrong::Nothing));
-    let app = places.app(&probe, &spoiled).retry(&[], &[]).start().await.unwrap();
+    let app = places.app(&probe, &spoiled).retry(&[], &[SOON, SOON, SOON]).start().await.unwrap();
     let mut audit = Audit::of(&app).connection().await.unwrap();
     audit.batch_execute(&refuse(&places, "%")).await.unwrap();
     drop(audit);

@@ -99,10 +99,10 @@ impl Signal {
         }
     }
 
-    /// A row published for later will be due after that long. An earlier time stays: to look in vain costs little.
+    /// A row published for later will be due after that long. An earlier time stays, also one that has come and was not
+    /// heeded yet: the clock may have moved on since the database was asked. To look in vain costs little.
     fn scheduled_after(&self, after: Duration) {
-        let now = self.clock.now();
-        let (time, known) = (now + after, self.state().next_scheduled.filter(|known| *known > now));
+        let (time, known) = (self.clock.now() + after, self.state().next_scheduled);
         if known.is_none_or(|known| time < known) {
             self.ring_with(|state| state.next_scheduled = Some(time));
         }
