@@ -13,9 +13,9 @@ use diesel_async::AsyncConnection;
 
 use crate::{
     Acked, ConsumerSeen, DatabaseSettings, Due, Edit, Ended, Fetch, Heard, Held, Holding, Id, Joined, Letter,
-    Look, Named, NewLetter, NewMessage, NewNode, NodeSeen, Pulse, Recurring, Registration, Retention,
-    SchemaVersion, Standstill, Survey, Swept, Tables, Taken, Ts, UniqueKey, Unrun, Unsubscribed, Waits,
-    Wanted,
+    Look, Named, NewLetter, NewMessage, NewNode, NodeSeen, Pulse, Recurring, Registration, Retention, Route,
+    SchemaVersion, SourceRelay, Standstill, Survey, Swept, Tables, Taken, Ts, UniqueKey, Unrun, Unsubscribed,
+    Waits, Wanted,
 };
 
 /// The newest migration this program knows.
@@ -84,7 +84,19 @@ pub enum OpenError {
 
 /// A database that keeps messages: all roles together.
 pub trait Store:
-    Inbox + Settle + Letters + Schedule + Upkeep + Registry + Nodes + Slots + Overview + Control + Schema + Wire
+    Inbox
+    + Settle
+    + Letters
+    + Schedule
+    + Upkeep
+    + Registry
+    + Relays
+    + Nodes
+    + Slots
+    + Overview
+    + Control
+    + Schema
+    + Wire
 {
 }
 
@@ -95,6 +107,7 @@ impl<
         + Schedule
         + Upkeep
         + Registry
+        + Relays
         + Nodes
         + Slots
         + Overview
@@ -142,7 +155,7 @@ pub trait Connect: Send + Sync + Sized + 'static {
 pub trait Dialect: Backend + diesel::expression::QueryMetadata<(Integer, Binary)> {
     /// Stores messages; returns consumers and message ids.
     type Append: Query<SqlType = (Integer, Binary)> + QueryFragment<Self> + QueryId + Send + 'static;
-    /// Notes ids given by callers; returns the new ones.
+    /// Notes ids given by callers or from another database; returns the new ones.
     type Seen: Query<SqlType = (Integer, Binary)> + QueryFragment<Self> + QueryId + Send + 'static;
     /// Takes keys of messages that are published once; returns the messages that got theirs.
     type TakeKeys: Query<SqlType = (Integer, Binary)> + QueryFragment<Self> + QueryId + Send + 'static;
@@ -152,8 +165,8 @@ pub trait Dialect: Backend + diesel::expression::QueryMetadata<(Integer, Binary)
     /// Whether tables can be in a schema of one's choice.
     const HAS_SCHEMAS: bool;
 
-    /// Notes the ids.
-    fn seen(tables: &Tables, ids: Vec<Id>) -> Self::Seen;
+    /// Notes the ids; those that came from another database are kept longer.
+    fn seen(tables: &Tables, ids: Vec<Id>, afar: bool) -> Self::Seen;
     /// Takes the keys, each for a message.
     fn take_keys(tables: &Tables, keys: Vec<(Id, UniqueKey)>) -> Self::TakeKeys;
     /// The lock that this batch needs before anything is decided about it.
@@ -371,6 +384,32 @@ pub trait Registry: Connect {
     ) -> impl Future<Output = QueryResult<Vec<i32>>> + Send;
 }
 
+/// What leaves for other databases, and what comes from them.
+pub trait Relays: Connect {
+    /// Who this database is, whatever leads to it.
+    fn identity(conn: &mut Self::Conn, tables: &Tables) -> impl Future<Output = QueryResult<String>> + Send;
+    /// Subscribes what is to be carried elsewhere; returns the id that it has here, as a consumer has. Never ended by
+    /// itself: what a program no longer carries waits, and is seen.
+    fn register_route(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        route: &Route,
+    ) -> impl Future<Output = QueryResult<i32>> + Send;
+    /// Notes that these were delivered elsewhere, before they are acknowledged. In the caller's transaction.
+    fn note_sent(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        rows: &[Acked],
+    ) -> impl Future<Output = QueryResult<usize>> + Send;
+    /// A relay of another database delivers: first of all, in the transaction of what it brings. `false`: a later one
+    /// was here, roll back.
+    fn let_in(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        relay: &SourceRelay,
+    ) -> impl Future<Output = QueryResult<bool>> + Send;
+}
+
 /// Who takes part. The database's clock decides who is dead.
 pub trait Nodes: Connect {
     /// Takes part from now on, unless another one has the name. In a transaction of its own, as all of these.
@@ -425,21 +464,22 @@ pub trait Slots: Connect {
         node: i64,
         given: &[(i32, i16)],
     ) -> impl Future<Output = QueryResult<()>> + Send;
-    /// A message was met in one of its slots that it does not know: its next owner should.
+    /// A message was met in a slot that its owner does not know: its next owner should.
     fn note_need(
         conn: &mut Self::Conn,
         tables: &Tables,
-        node: i64,
         slot: (i32, i16),
         version: i32,
         message: &str,
     ) -> impl Future<Output = QueryResult<()>> + Send;
-    /// Slots in which whatever ended the process of the last owner has been dealt with; returns them.
+    /// Slots in which whatever ended the process of the last owner has been dealt with: these, and those where nothing of
+    /// it is left. Returns them.
     fn clear_suspects(
         conn: &mut Self::Conn,
         tables: &Tables,
         node: i64,
         consumer: i32,
+        done: &[i16],
     ) -> impl Future<Output = QueryResult<Vec<i16>>> + Send;
 }
 

@@ -18,6 +18,14 @@ impl Probe for Db {
         diesel::sql_query(sql).get_result::<Number>(conn).await.unwrap().number
     }
 
+    fn micros(column: &str) -> String {
+        column.to_owned()
+    }
+
+    fn hex(column: &str) -> String {
+        format!("lower(hex({column}))")
+    }
+
     fn old_row(state: i16) -> String {
         format!(
             "INSERT INTO fluens_inbox (key_hash, published_at, due_at, expires_at, message_id, consumer_id, version, \

@@ -26,3 +26,5 @@ mod upkeep {}
 
 #[doc = include_str!("../../docs/operations.md")]
 mod operations {}
+#[doc = include_str!("../../docs/several_databases.md")]
+mod several_databases {}

@@ -11,6 +11,8 @@ mod module;
 
 mod publish;
 
+mod relay;
+
 mod inbox;
 
 mod node;
@@ -56,6 +58,7 @@ pub use message::{
 };
 pub use module::{Conn, ConsumedBy, Main, Module, PublishedBy};
 pub use publish::{Connection, publish};
+pub use relay::{Ack, Answer, Carried, DeliveryError, Destination, Parcel};
 pub use settle::{Attempt, Cursor, DeadLetter, DeadLetters, Expired, ExpiredMessage, Fault, Filter, Page};
 pub use {diesel, diesel_async};
 

@@ -36,6 +36,7 @@ fn tables() -> Tables {
 fn message(payload: u8, slot: u8) -> NewMessage {
     NewMessage {
         id: Id::new(),
+        from_afar: false,
         given_id: true,
         names: vec![MESSAGE.into()],
         version: 1,

@@ -2,6 +2,7 @@
 #![cfg(feature = "postgres")]
 
 #[path = "../../fluens-diesel/tests/cases/mod.rs"]
+#[allow(dead_code)] // property tests run on SQLite only
 mod cases;
 
 use cases::support::{Bench, Probe};
@@ -19,6 +20,14 @@ struct Number {
 impl Probe for Db {
     async fn number(conn: &mut Self::Conn, sql: String) -> i64 {
         diesel::sql_query(sql).get_result::<Number>(conn).await.unwrap().number
+    }
+
+    fn micros(column: &str) -> String {
+        format!("(extract(epoch FROM {column}) * 1000000)::bigint")
+    }
+
+    fn hex(column: &str) -> String {
+        format!("encode({column}, 'hex')")
     }
 
     fn old_row(state: i16) -> String {

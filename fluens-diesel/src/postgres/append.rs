@@ -36,11 +36,12 @@ statement! {
 
 statement! {
     /// A whole chunk in one statement: arrays bind once per column, whatever the number of rows. DISTINCT, because a
-    /// consumer may subscribe to a message by its name and by an alias. Sorted before the sequence is drawn.
+    /// consumer may subscribe to a message by its name and by an alias. Sorted before the sequence is drawn. What came from
+    /// another database is not sent on.
     AppendChunk {
         ids: List<Id>, names: List<String>, versions: List<i32>, slots: List<i16>, keys: List<Option<i64>>,
         priorities: List<i16>, delays: List<Option<i64>>, times: List<Option<Ts>>, ttls: List<Option<i64>>,
-        onces: List<bool>, latests: List<Option<i64>>, envelopes: List<Vec<u8>>, payloads: List<Vec<u8>>,
+        onces: List<bool>, afars: List<bool>, latests: List<Option<i64>>, envelopes: List<Vec<u8>>, payloads: List<Vec<u8>>,
     } -> (Integer, Binary),
     postgres: "INSERT INTO {fluens}inbox (consumer_id, message_id, message, version, slot, key_hash, priority, state, \
                    published_at, due_at, expires_at, once, latest, envelope, payload) \
@@ -49,12 +50,12 @@ statement! {
                    GREATEST(d.due, n.now) + m.ttl * interval '1 microsecond', m.once, m.latest, m.envelope, m.payload \
                FROM (SELECT {now} AS now) n, \
                    unnest({ids}, {names}, {versions}, {slots}, {keys}, {priorities}, {delays}, {times}, {ttls}, \
-                       {onces}, {latests}, {envelopes}, {payloads}) WITH ORDINALITY \
-                       AS m(id, names, version, slot, key, priority, delay, at, ttl, once, latest, envelope, payload, \
-                           ord), \
+                       {onces}, {afars}, {latests}, {envelopes}, {payloads}) WITH ORDINALITY \
+                       AS m(id, names, version, slot, key, priority, delay, at, ttl, once, afar, latest, envelope, \
+                           payload, ord), \
                    LATERAL (SELECT COALESCE(m.at, n.now + m.delay * interval '1 microsecond') AS due) d, \
                    LATERAL (SELECT DISTINCT consumer_id FROM {fluens}subscription \
-                       WHERE message = ANY (string_to_array(m.names, ','))) s \
+                       WHERE message = ANY (string_to_array(m.names, ',')) AND NOT (remote AND m.afar)) s \
                ORDER BY m.ord \
                RETURNING consumer_id, uuid_send(message_id)",
 }
@@ -111,6 +112,7 @@ pub(crate) fn append_chunks(tables: &Tables, batch: Vec<NewMessage>) -> Vec<Appe
             times: List::default(),
             ttls: List::default(),
             onces: List::default(),
+            afars: List::default(),
             latests: List::default(),
             envelopes: List::default(),
             payloads: List::default(),
@@ -126,6 +128,7 @@ pub(crate) fn append_chunks(tables: &Tables, batch: Vec<NewMessage>) -> Vec<Appe
             chunk.times.0.push(message.available_at);
             chunk.ttls.0.push(message.ttl_micros);
             chunk.onces.0.push(message.is_once());
+            chunk.afars.0.push(message.from_afar);
             chunk.latests.0.push(message.latest);
             chunk.envelopes.0.push(message.envelope);
             chunk.payloads.0.push(message.payload);

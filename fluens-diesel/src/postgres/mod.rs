@@ -139,10 +139,10 @@ impl Dialect for Pg {
     type Lock = Lock;
     const HAS_SCHEMAS: bool = true;
 
-    fn seen(tables: &Tables, mut ids: Vec<Id>) -> Seen {
+    fn seen(tables: &Tables, mut ids: Vec<Id>, afar: bool) -> Seen {
         // Sorted: two batches with the same ids must not wait for each other in a circle.
         ids.sort_unstable();
-        Seen { tables: tables.clone(), ids: List(ids) }
+        Seen { tables: tables.clone(), ids: List(ids), afar }
     }
 
     fn take_keys(tables: &Tables, keys: Vec<(Id, UniqueKey)>) -> TakeKeys {

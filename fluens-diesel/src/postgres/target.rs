@@ -103,6 +103,13 @@ fn notice_dead_servers(config: &mut Config) {
     if config.get_keepalives_retries().is_none() {
         config.keepalives_retries(3);
     }
+    // Keepalives say nothing while something that was sent is not acknowledged.
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(Duration::from_secs(15));
+    }
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(Duration::from_secs(10));
+    }
 }
 
 /// A client works while somebody drives its connection, which ends with the client.

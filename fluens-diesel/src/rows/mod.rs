@@ -3,12 +3,14 @@
 mod letters;
 mod nodes;
 mod overview;
+mod relay;
 
 use std::{borrow::Cow, time::Duration};
 
 pub use letters::{Edit, Ended, HoldsBack, Letter, LetterState, NewLetter, Wanted};
 pub use nodes::{Granted, Joined, Knows, Member, NewNode, Pulse, SlotRow, Survey, Taken};
 pub use overview::{ConsumerSeen, Holding, Named, NodeSeen, Standstill, Unrun, Unsubscribed, Waits};
+pub use relay::{Route, SourceRelay};
 
 use crate::{Id, Ts};
 
@@ -41,6 +43,8 @@ pub struct NewMessage {
     pub id: Id,
     /// The caller gave the identity: published twice it is one message.
     pub given_id: bool,
+    /// It comes from another database: it is for the consumers of this one, and not sent on.
+    pub from_afar: bool,
     /// Its name, then its aliases.
     pub names: Vec<Cow<'static, str>>,
     /// The version of its fields.
@@ -134,6 +138,8 @@ pub struct Due {
     pub published_at: Ts,
     /// How long it may still be consumed, from the database's now.
     pub expires_in: Option<Duration>,
+    /// The message's identity.
+    pub message_id: Id,
     /// Its message's name,
     pub message: String,
     /// and the version of its fields.
@@ -198,6 +204,8 @@ pub struct Retention {
     pub dead_letters: Duration,
     /// Ids given by callers.
     pub seen: Duration,
+    /// That and when something was carried to another database.
+    pub sent: Duration,
 }
 
 /// What a round of upkeep deleted.
@@ -212,6 +220,8 @@ pub struct Swept {
     pub dead_letters: usize,
     /// Ids given by callers, keys of messages that are published once, and recurring ones nobody declares any more.
     pub deduplication: usize,
+    /// Notes of what was carried to another database.
+    pub sent: usize,
 }
 
 /// What waits for one consumer.
@@ -230,6 +240,8 @@ pub struct Look {
     pub next_held: Option<Duration>,
     /// When the next row published for later is due.
     pub next_scheduled: Option<Duration>,
+    /// Rows wait for a node that knows them.
+    pub unknown: bool,
 }
 
 /// A consumer that wants to be registered.
@@ -258,5 +270,6 @@ impl std::ops::AddAssign for Swept {
         self.expired += more.expired;
         self.dead_letters += more.dead_letters;
         self.deduplication += more.deduplication;
+        self.sent += more.sent;
     }
 }

@@ -12,11 +12,12 @@ use super::{Tables, bind::List, tally::Tally, template::statement, text::storabl
 use crate::{Appended, Dialect, Id, NewMessage, UniqueKey};
 
 statement! {
-    /// Ids given by callers; returns those that are new.
-    Seen { ids: List<Id> } -> (Integer, Binary),
-    postgres: "INSERT INTO {fluens}seen (message_id, seen_at) SELECT id, {now} FROM unnest({ids}) id \
+    /// Ids given by callers, or from another database; returns those that are new.
+    Seen { ids: List<Id>, afar: bool } -> (Integer, Binary),
+    postgres: "INSERT INTO {fluens}seen (message_id, seen_at, afar) SELECT id, {now}, {afar} FROM unnest({ids}) id \
                ON CONFLICT DO NOTHING RETURNING 0, uuid_send(message_id)",
-    sqlite: "INSERT INTO {fluens}seen (message_id, seen_at) SELECT unhex(value), {now} FROM json_each({ids}) WHERE true \
+    sqlite: "INSERT INTO {fluens}seen (message_id, seen_at, afar) \
+             SELECT unhex(value), {now}, {afar} FROM json_each({ids}) WHERE true \
              ON CONFLICT DO NOTHING RETURNING 0, message_id",
 }
 
@@ -70,7 +71,7 @@ where
     }
     let given = tally.given_ids(&batch);
     if !given.is_empty() {
-        let seen = C::Backend::seen(tables, given);
+        let seen = C::Backend::seen(tables, given, comes_from_afar(&batch));
         let new: Vec<_> = conn.load(seen).await?.and_then(read::<C::Backend, _>).try_collect().await?;
         tally.keep_new_ids(&batch, new);
     }
@@ -99,7 +100,7 @@ where
     }
     let given = tally.given_ids(&batch);
     if !given.is_empty() {
-        let seen = C::Backend::seen(tables, given);
+        let seen = C::Backend::seen(tables, given, comes_from_afar(&batch));
         let new = conn.load(seen)?.map(|row| C::Backend::appended(&row?)).collect::<QueryResult<_>>()?;
         tally.keep_new_ids(&batch, new);
     }
@@ -116,6 +117,11 @@ where
         tally.add(rows);
     }
     Ok(tally.finish())
+}
+
+/// What a relay brings it brings alone.
+fn comes_from_afar(batch: &[NewMessage]) -> bool {
+    batch.iter().any(|message| message.from_afar)
 }
 
 /// Not an `async fn`: a row must not live across an await, it need not be `Send`.

@@ -3,7 +3,7 @@
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, SmallInt, Text};
 
 use super::{bind::List, inbox::from_now, template::statement};
-use crate::{Due, Standing, Tables, Ts};
+use crate::{Due, Id, Standing, Tables, Ts};
 
 /// What a consumer asks for.
 #[derive(Debug, Clone, Default)]
@@ -12,8 +12,10 @@ pub struct Fetch {
     pub consumer: i32,
     /// The node knows messages of these names,
     pub messages: Vec<String>,
-    /// and up to this version.
+    /// and up to this version;
     pub version: i32,
+    /// or all there are: it only carries them on.
+    pub any_message: bool,
     /// The slots it holds, in the order in which they are walked.
     pub slots: Vec<i16>,
     /// At most so many rows of one slot and priority,
@@ -42,7 +44,7 @@ impl Fetch {
 /// The columns of a [`Due`] row, in both dialects.
 #[rustfmt::skip]
 pub(crate) type DueRow = (
-    i64, i32, i32, i16, bool, i16, Option<i64>, i64, Option<i64>, (String, i32, i16, i32), Option<i64>, Option<String>,
+    i64, i32, i32, i16, bool, i16, Option<i64>, i64, Option<i64>, (Id, String, i32, i16, i32), Option<i64>, Option<String>,
     Vec<u8>, Vec<u8>,
 );
 
@@ -69,7 +71,7 @@ macro_rules! takeable_on_sqlite {
 /// What a ready row is good for. Behind a row that waits its time to live stands still: blocked goes before expired.
 macro_rules! standing {
     ($known:literal) => {
-        concat!("CASE WHEN NOT (", $known, " AND i.version <= {version}) THEN 4 \
+        concat!("CASE WHEN NOT ({any_message} OR ", $known, " AND i.version <= {version}) THEN 4 \
              WHEN i.latest IS NOT NULL AND i.attempt = 0 AND EXISTS (SELECT 1 FROM {fluens}inbox n \
                  WHERE n.consumer_id = i.consumer_id AND n.latest = i.latest AND n.latest IS NOT NULL \
                  AND n.state = 0 AND n.seq > i.seq) THEN 3 \
@@ -131,16 +133,16 @@ statement! {
     /// reported as blocked, to be set aside once instead of stepped over for ever. The running sum bounds the bytes; it
     /// reads lengths, not contents. On SQLite, where slots do not lead the index, rows of halted slots are stepped over.
     FetchReady {
-        consumer: i32, messages: List<String>, version: i32, held_slots: i64, priorities: List<i16>, slots: List<i16>,
+        consumer: i32, messages: List<String>, version: i32, any_message: bool, held_slots: i64, priorities: List<i16>, slots: List<i16>,
         per_slot: i64, limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
         overdue: List<i64>,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, BigInt, Nullable<BigInt>,
-        (Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
+        (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(
         "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, \
              (extract(epoch FROM published_at) * 1000000)::bigint, \
              (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, \
-             message, version, deaths, standing, latest, history, envelope, payload \
+             uuid_send(message_id), message, version, deaths, standing, latest, history, envelope, payload \
          FROM (SELECT *, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM ( \
              SELECT r.*, chosen.overdue FROM ( \
                  SELECT seq, true AS overdue FROM unnest({overdue}) seq \
@@ -155,7 +157,7 @@ statement! {
     ),
     sqlite: concat!(
         "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, expires_at - {now}, \
-             message, version, deaths, standing, latest, history, envelope, payload \
+             message_id, message, version, deaths, standing, latest, history, envelope, payload \
          FROM (SELECT *, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM ( \
              SELECT i.*, chosen.overdue, length(i.envelope) + length(i.payload) AS size, ", standing!("i.message IN (SELECT value FROM json_each({messages}))"), " AS standing \
              FROM (SELECT value AS seq, true AS overdue FROM json_each({overdue}) \
@@ -172,16 +174,16 @@ statement! {
     /// Held rows whose time has come, the longest waiting first. `(SELECT {now})`: PostgreSQL's clock may not lead into
     /// an index by itself, and every held row would be read.
     FetchHeld {
-        consumer: i32, messages: List<String>, version: i32, held_slots: i64, limit: i64, max_bytes: i64,
+        consumer: i32, messages: List<String>, version: i32, any_message: bool, held_slots: i64, limit: i64, max_bytes: i64,
         taken: List<i64>, fairness_micros: Option<i64>,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, BigInt, Nullable<BigInt>,
-        (Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
+        (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(
         "SELECT seq, attempt, forgiven, priority, \
              COALESCE(GREATEST(published_at, due_at) <= {now} - {fairness_micros} * interval '1 microsecond', false), \
              slot, key_hash, (extract(epoch FROM published_at) * 1000000)::bigint, \
-             (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, message, version, deaths, \
-             CASE WHEN NOT (message = ANY ({messages}) AND version <= {version}) THEN 4 \
+             (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, uuid_send(message_id), message, version, deaths, \
+             CASE WHEN NOT ({any_message} OR message = ANY ({messages}) AND version <= {version}) THEN 4 \
                  WHEN expires_at <= {now} THEN 2 ELSE 0 END, latest, history, envelope, payload \
          FROM (SELECT *, sum(size) OVER (ORDER BY due_at, seq ROWS UNBOUNDED PRECEDING) AS total FROM ( \
              SELECT i.*, octet_length(i.envelope) + octet_length(i.payload) AS size FROM {fluens}inbox i \
@@ -194,8 +196,8 @@ statement! {
     sqlite: concat!(
         "SELECT seq, attempt, forgiven, priority, \
              COALESCE(max(published_at, due_at) <= {now} - {fairness_micros}, false), \
-             slot, key_hash, published_at, expires_at - {now}, message, version, deaths, \
-             CASE WHEN NOT (message IN (SELECT value FROM json_each({messages})) AND version <= {version}) THEN 4 \
+             slot, key_hash, published_at, expires_at - {now}, message_id, message, version, deaths, \
+             CASE WHEN NOT ({any_message} OR message IN (SELECT value FROM json_each({messages})) AND version <= {version}) THEN 4 \
                  WHEN expires_at <= {now} THEN 2 ELSE 0 END, latest, history, envelope, payload \
          FROM (SELECT *, sum(size) OVER (ORDER BY due_at, seq ROWS UNBOUNDED PRECEDING) AS total FROM ( \
              SELECT i.*, length(i.envelope) + length(i.payload) AS size FROM {fluens}inbox i \
@@ -240,6 +242,7 @@ impl FetchReady {
             consumer: fetch.consumer,
             messages: List(fetch.messages.clone()),
             version: fetch.version,
+            any_message: fetch.any_message,
             held_slots: fetch.held_slots(),
             priorities,
             slots,
@@ -261,6 +264,7 @@ impl FetchHeld {
             consumer: fetch.consumer,
             messages: List(fetch.messages.clone()),
             version: fetch.version,
+            any_message: fetch.any_message,
             held_slots: fetch.held_slots(),
             limit: fetch.limit,
             max_bytes: fetch.max_bytes,
@@ -272,7 +276,7 @@ impl FetchHeld {
 
 pub(crate) fn due(row: DueRow) -> Due {
     let (seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, expires, ..) = row;
-    let (.., (message, version, deaths, standing), latest, history, envelope, payload) = row;
+    let (.., (message_id, message, version, deaths, standing), latest, history, envelope, payload) = row;
     Due {
         seq,
         attempt,
@@ -283,6 +287,7 @@ pub(crate) fn due(row: DueRow) -> Due {
         key_hash,
         published_at: Ts::of_micros(published_at),
         expires_in: expires.map(from_now),
+        message_id,
         message,
         version,
         deaths,

@@ -13,11 +13,12 @@ macro_rules! consumer_name {
 }
 pub(super) use consumer_name;
 
+/// What a relay gave up belongs to all modules of its database: any of them may have published it.
 /// What is not asked for does not matter. One text for every question: a planner that knows the values drops the rest.
 macro_rules! wanted_letters {
     () => {
         " FROM {fluens}dead_letter d JOIN {fluens}consumer c ON c.id = d.consumer_id \
-         WHERE ({module} IS NULL OR c.module = {module}) AND ({id} IS NULL OR d.id = {id}) \
+         WHERE ({module} IS NULL OR c.module = {module} OR c.destination IS NOT NULL) AND ({id} IS NULL OR d.id = {id}) \
          AND ({message} IS NULL OR d.message = {message}) \
          AND ({consumer} IS NULL OR d.consumer_id = ( \
              SELECT consumer_id FROM {fluens}consumer_name WHERE name = {consumer})) \
@@ -32,7 +33,7 @@ macro_rules! wanted_letters {
 macro_rules! wanted_expired {
     () => {
         " FROM {fluens}inbox i JOIN {fluens}consumer c ON c.id = i.consumer_id \
-         WHERE i.state = 4 AND ({module} IS NULL OR c.module = {module}) AND ({id} IS NULL OR i.message_id = {id}) \
+         WHERE i.state = 4 AND ({module} IS NULL OR c.module = {module} OR c.destination IS NOT NULL) AND ({id} IS NULL OR i.message_id = {id}) \
          AND ({message} IS NULL OR i.message = {message}) \
          AND ({consumer} IS NULL OR i.consumer_id = ( \
              SELECT consumer_id FROM {fluens}consumer_name WHERE name = {consumer})) \

@@ -37,7 +37,7 @@ statement! {
     /// index; on PostgreSQL what is ready is looked for slot by slot, if anything is ready at all. What is
     /// parked, behind it or in a halted slot keeps nobody busy; published for later it may enter the line all the same.
     /// A node asks for the slots it holds, a bit for each: the lowest six bits of a key's hash are its slot.
-    LookAt { consumers: List<i32>, held_slots: List<i64> } -> (Integer, Bool, Bool, Nullable<BigInt>, Nullable<BigInt>),
+    LookAt { consumers: List<i32>, held_slots: List<i64> } -> (Integer, Bool, Bool, Nullable<BigInt>, Nullable<BigInt>, Bool),
     postgres: concat!(
         "SELECT c.id, \
              CASE WHEN EXISTS (SELECT FROM {fluens}inbox i WHERE i.consumer_id = c.id AND i.state = 0) \
@@ -51,7 +51,9 @@ statement! {
                  WHERE i.consumer_id = c.id AND i.state = 2 AND (c.held >> i.slot) & 1 = 1 AND ", may_be_tried!(), " \
                  ORDER BY i.due_at LIMIT 1), \
              (SELECT (extract(epoch FROM i.due_at - {now}) * 1000000)::bigint FROM {fluens}inbox i \
-                 WHERE i.consumer_id = c.id AND i.state = 1 AND (c.held >> i.slot) & 1 = 1 ORDER BY i.due_at LIMIT 1) \
+                 WHERE i.consumer_id = c.id AND i.state = 1 AND (c.held >> i.slot) & 1 = 1 ORDER BY i.due_at LIMIT 1), \
+             EXISTS (SELECT FROM {fluens}inbox i \
+                 WHERE i.consumer_id = c.id AND i.state = 8 AND (c.held >> i.slot) & 1 = 1) \
          FROM unnest({consumers}, {held_slots}) AS c(id, held)",
     ),
     sqlite: concat!(
@@ -63,7 +65,9 @@ statement! {
                  WHERE i.consumer_id = c.value AND i.state = 2 AND (h.value >> i.slot) & 1 AND ", may_be_tried!(), " \
                  ORDER BY i.due_at LIMIT 1), \
              (SELECT i.due_at - {now} FROM {fluens}inbox i WHERE i.consumer_id = c.value AND i.state = 1 \
-                 AND (h.value >> i.slot) & 1 ORDER BY i.due_at LIMIT 1) \
+                 AND (h.value >> i.slot) & 1 ORDER BY i.due_at LIMIT 1), \
+             EXISTS (SELECT 1 FROM {fluens}inbox i \
+                 WHERE i.consumer_id = c.value AND i.state = 8 AND (h.value >> i.slot) & 1) \
          FROM json_each({consumers}) c JOIN json_each({held_slots}) h ON h.key = c.key",
     ),
 }
@@ -149,11 +153,11 @@ impl Recognize {
     }
 }
 
-pub(crate) type LookRow = (i32, bool, bool, Option<i64>, Option<i64>);
+pub(crate) type LookRow = (i32, bool, bool, Option<i64>, Option<i64>, bool);
 
-pub(crate) fn look((consumer, ready, freed, held, scheduled): LookRow) -> Look {
+pub(crate) fn look((consumer, ready, freed, held, scheduled, unknown): LookRow) -> Look {
     let (next_held, next_scheduled) = (held.map(from_now), scheduled.map(from_now));
-    Look { consumer, ready, waiting: freed || next_held.is_some(), freed, next_held, next_scheduled }
+    Look { consumer, ready, waiting: freed || next_held.is_some(), freed, next_held, next_scheduled, unknown }
 }
 
 /// In the past is now.

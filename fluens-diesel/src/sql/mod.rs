@@ -14,6 +14,7 @@ pub(crate) mod letters;
 pub(crate) mod nodes;
 pub(crate) mod overview;
 pub(crate) mod registry;
+pub(crate) mod relay;
 pub(crate) mod schedule;
 pub(crate) mod schema;
 pub(crate) mod settle;

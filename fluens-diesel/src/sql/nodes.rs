@@ -121,20 +121,21 @@ statement! {
 }
 
 statement! {
-    /// Its slots are free, and suspect: among the first that wait there, one may have been the reason. A node has no more
-    /// of a slot in hand than that, so that of a backlog only the front is run with care. What was suspect before stays so.
+    /// Its slots are free, and suspect: of what is stored by now, one may have been the reason. What was suspect before
+    /// stays so.
     FreeSuspect { node: i64 },
-    postgres: "UPDATE {fluens}slot s SET node_id = NULL, suspect_until = GREATEST(s.suspect_until, 0, ( \
-                   SELECT max(f.seq) FROM generate_series(0, 3) p, LATERAL (SELECT i.seq FROM {fluens}inbox i \
-                       WHERE i.consumer_id = s.consumer_id AND i.state = 0 AND i.slot = s.slot AND i.priority = p \
-                       ORDER BY i.seq LIMIT 200) f)) \
+    postgres: "UPDATE {fluens}slot SET node_id = NULL, \
+                   suspect_until = GREATEST(suspect_until, (SELECT max(seq) FROM {fluens}inbox)) \
                WHERE node_id = {node}",
-    sqlite: "UPDATE {fluens}slot AS s SET node_id = NULL, suspect_until = max(COALESCE(s.suspect_until, 0), COALESCE(( \
-                 SELECT max(f.seq) FROM (SELECT value AS priority FROM json_each('[0,1,2,3]')) p \
-                     CROSS JOIN {fluens}inbox f WHERE f.seq IN (SELECT i.seq FROM {fluens}inbox i \
-                         WHERE i.consumer_id = s.consumer_id AND i.state = 0 AND i.priority = p.priority \
-                         ORDER BY i.seq LIMIT 200)), 0)) \
-             WHERE node_id = {node}",
+    sqlite: "UPDATE {fluens}slot SET node_id = NULL, suspect_until = max(COALESCE(suspect_until, 0), \
+                 COALESCE((SELECT max(seq) FROM {fluens}inbox), 0)) WHERE node_id = {node}",
+}
+
+statement! {
+    /// Whoever frees its slots holds its row: it and those who bury it take the same way.
+    LockNode { node: i64 },
+    postgres: "SELECT 1 FROM {fluens}node WHERE id = {node} FOR UPDATE",
+    sqlite: "SELECT 1", // the transaction is the only writer
 }
 
 statement! {
@@ -177,41 +178,46 @@ statement! {
 }
 
 statement! {
-    /// this node's -> free.
+    /// this node's -> free. Sorted, as whoever frees them all.
     GiveSlots { node: i64, consumers: List<i32>, slots: List<i16> },
-    postgres: "UPDATE {fluens}slot s SET node_id = NULL FROM unnest({consumers}, {slots}) AS w(consumer, slot) \
-               WHERE s.consumer_id = w.consumer AND s.slot = w.slot AND s.node_id = {node}",
+    postgres: "UPDATE {fluens}slot s SET node_id = NULL FROM (SELECT f.consumer_id, f.slot FROM {fluens}slot f \
+                   JOIN unnest({consumers}, {slots}) AS w(consumer, slot) \
+                       ON f.consumer_id = w.consumer AND f.slot = w.slot \
+                   WHERE f.node_id = {node} ORDER BY f.consumer_id, f.slot FOR UPDATE OF f) given \
+               WHERE s.consumer_id = given.consumer_id AND s.slot = given.slot AND s.node_id = {node}",
     sqlite: "UPDATE {fluens}slot SET node_id = NULL WHERE node_id = {node} AND (consumer_id, slot) IN ( \
                  SELECT c.value, s.value FROM json_each({consumers}) c JOIN json_each({slots}) s ON s.key = c.key)",
 }
 
 statement! {
-    /// A message was met there that this node does not know.
-    NoteNeed { node: i64, consumer: i32, slot: i16, version: i32, message: String },
+    /// A message was met there that its owner did not know, whoever has it by now.
+    NoteNeed { consumer: i32, slot: i16, version: i32, message: String },
     postgres: "UPDATE {fluens}slot SET needs_version = GREATEST(needs_version, {version}), needs_message = {message} \
-               WHERE consumer_id = {consumer} AND slot = {slot} AND node_id = {node}",
+               WHERE consumer_id = {consumer} AND slot = {slot}",
     sqlite: "UPDATE {fluens}slot SET needs_version = max(needs_version, {version}), needs_message = {message} \
-             WHERE consumer_id = {consumer} AND slot = {slot} AND node_id = {node}",
+             WHERE consumer_id = {consumer} AND slot = {slot}",
 }
 
 statement! {
-    /// All that may have been the reason was run: nothing of it waits any more, and nothing that failed before
-    /// and is due.
-    ClearSuspects { node: i64, consumer: i32 } -> (SmallInt),
+    /// Enough was run with care in these slots; or in others nothing is left of what may have been the reason: nothing
+    /// that waited then, and nothing that failed before and is due.
+    ClearSuspects { node: i64, consumer: i32, done: List<i16> } -> (SmallInt),
     postgres: "UPDATE {fluens}slot s SET suspect_until = NULL \
                WHERE s.consumer_id = {consumer} AND s.node_id = {node} AND s.suspect_until IS NOT NULL \
-                   AND NOT EXISTS (SELECT FROM generate_series(0, 3) p WHERE EXISTS (SELECT FROM {fluens}inbox i \
-                       WHERE i.consumer_id = s.consumer_id AND i.state = 0 AND i.slot = s.slot AND i.priority = p \
-                       AND i.seq <= s.suspect_until)) \
-                   AND NOT EXISTS (SELECT FROM {fluens}inbox i WHERE i.consumer_id = s.consumer_id AND i.state = 2 \
-                       AND i.slot = s.slot AND i.due_at <= (SELECT {now})) \
+                   AND (s.slot = ANY ({done}) OR ( \
+                       NOT EXISTS (SELECT FROM generate_series(0, 3) p WHERE EXISTS (SELECT FROM {fluens}inbox i \
+                           WHERE i.consumer_id = s.consumer_id AND i.state = 0 AND i.slot = s.slot \
+                           AND i.priority = p AND i.seq <= s.suspect_until)) \
+                       AND NOT EXISTS (SELECT FROM {fluens}inbox i WHERE i.consumer_id = s.consumer_id \
+                           AND i.state = 2 AND i.slot = s.slot AND i.due_at <= (SELECT {now})))) \
                RETURNING s.slot",
     sqlite: "UPDATE {fluens}slot AS s SET suspect_until = NULL \
              WHERE s.consumer_id = {consumer} AND s.node_id = {node} AND s.suspect_until IS NOT NULL \
-                 AND NOT EXISTS (SELECT 1 FROM {fluens}inbox i WHERE i.consumer_id = s.consumer_id \
-                     AND i.state = 0 AND i.priority IN (0, 1, 2, 3) AND i.seq <= s.suspect_until AND i.slot = s.slot) \
-                 AND NOT EXISTS (SELECT 1 FROM {fluens}inbox i WHERE i.consumer_id = s.consumer_id AND i.state = 2 \
-                     AND i.slot = s.slot AND i.due_at <= {now}) \
+                 AND (s.slot IN (SELECT value FROM json_each({done})) OR ( \
+                     NOT EXISTS (SELECT 1 FROM {fluens}inbox i WHERE i.consumer_id = s.consumer_id AND i.state = 0 \
+                         AND i.slot = s.slot AND i.priority IN (0, 1, 2, 3) AND i.seq <= s.suspect_until) \
+                     AND NOT EXISTS (SELECT 1 FROM {fluens}inbox i WHERE i.consumer_id = s.consumer_id \
+                         AND i.state = 2 AND i.slot = s.slot AND i.due_at <= {now}))) \
              RETURNING slot",
 }
 

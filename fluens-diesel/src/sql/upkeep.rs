@@ -4,6 +4,10 @@
 
 use super::template::statement;
 
+/// Whoever delivered it may have died before noting so, and deliver it once more when it is back: that it was seen is kept for
+/// this long at least, whatever the setting says about ids of callers.
+pub(crate) const ARRIVED_KEPT: std::time::Duration = std::time::Duration::from_secs(7 * 86_400);
+
 /// Nobody declares it any more: so long ago somebody did.
 pub(crate) const RECURRING_KEPT: std::time::Duration = std::time::Duration::from_secs(30 * 86_400);
 
@@ -38,13 +42,23 @@ statement! {
 }
 
 statement! {
-    /// Ids given by callers.
-    SweepSeen { keep_micros: i64, limit: i64 },
+    /// Ids given by callers, or those from other databases.
+    SweepSeen { afar: bool, keep_micros: i64, limit: i64 },
     postgres: "DELETE FROM {fluens}seen WHERE message_id = ANY (ARRAY(SELECT message_id FROM {fluens}seen \
-                   WHERE seen_at <= (SELECT {now} - {keep_micros} * interval '1 microsecond') \
+                   WHERE afar = {afar} AND seen_at <= (SELECT {now} - {keep_micros} * interval '1 microsecond') \
                    ORDER BY seen_at LIMIT {limit} FOR UPDATE SKIP LOCKED))",
     sqlite: "DELETE FROM {fluens}seen WHERE message_id IN (SELECT message_id FROM {fluens}seen \
-                 WHERE seen_at <= {now} - {keep_micros} ORDER BY seen_at LIMIT {limit})",
+                 WHERE afar = {afar} AND seen_at <= {now} - {keep_micros} ORDER BY seen_at LIMIT {limit})",
+}
+
+statement! {
+    /// Notes of what was carried to another database.
+    SweepSent { keep_micros: i64, limit: i64 },
+    postgres: "DELETE FROM {fluens}sent WHERE id = ANY (ARRAY(SELECT id FROM {fluens}sent \
+                   WHERE sent_at <= (SELECT {now} - {keep_micros} * interval '1 microsecond') \
+                   ORDER BY sent_at LIMIT {limit} FOR UPDATE SKIP LOCKED))",
+    sqlite: "DELETE FROM {fluens}sent WHERE id IN (SELECT id FROM {fluens}sent \
+                 WHERE sent_at <= {now} - {keep_micros} ORDER BY sent_at LIMIT {limit})",
 }
 
 statement! {

@@ -150,8 +150,8 @@ impl Dialect for Backend {
     type Lock = NoLock;
     const HAS_SCHEMAS: bool = false;
 
-    fn seen(tables: &Tables, ids: Vec<Id>) -> Seen {
-        Seen { tables: tables.clone(), ids: List(ids) }
+    fn seen(tables: &Tables, ids: Vec<Id>, afar: bool) -> Seen {
+        Seen { tables: tables.clone(), ids: List(ids), afar }
     }
 
     fn take_keys(tables: &Tables, keys: Vec<(Id, UniqueKey)>) -> TakeKeys {

@@ -5,6 +5,7 @@ pub(crate) mod decide;
 pub(crate) mod fetch;
 pub(crate) mod nodes;
 pub(crate) mod overview;
+pub(crate) mod relay;
 pub(crate) mod schedule;
 pub(crate) mod support;
 pub(crate) mod unique;
@@ -39,6 +40,11 @@ macro_rules! suite {
                 a_pause_is_stored_once_and_moves_the_generation_on, while_paused_the_time_to_live_stands_still,
                 time_that_stood_still_for_two_reasons_is_added_once, a_subscription_ends_when_nobody_runs_the_consumer,
                 a_node_that_joins_after_that_gets_its_messages_again, every_name_leads_to_its_consumer;
+            relay: a_destination_is_one_consumer_however_often_it_is_registered,
+                what_came_from_afar_is_for_consumers_of_this_database_only,
+                whoever_has_an_older_epoch_is_refused_with_all_it_brings,
+                what_was_seen_is_dropped_for_a_week_whatever_the_setting_says, a_relay_takes_what_nobody_knows,
+                what_was_sent_is_noted_and_forgotten_in_time, a_database_knows_who_it_is;
             upkeep: what_has_ended_is_deleted_when_its_time_is_over, kept_for_ever_is_kept,
                 a_database_of_version_1_is_brought_up_to_date;
         }

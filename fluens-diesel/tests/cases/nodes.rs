@@ -44,13 +44,13 @@ pub(crate) async fn the_clock_of_the_database_decides_who_is_dead<S: Probe>(mut 
     assert_eq!(S::beat(&mut bench.conn, &bench.tables, one).await.unwrap(), None, "it is told");
     let taken = S::take(&mut bench.conn, &bench.tables, other, &[slot]).await.unwrap();
     assert!(taken.slots[0].suspect_until.is_some_and(|until| until >= 1), "{taken:?}");
-    let cleared = S::clear_suspects(&mut bench.conn, &bench.tables, other, slot.0).await.unwrap();
+    let cleared = S::clear_suspects(&mut bench.conn, &bench.tables, other, slot.0, &[]).await.unwrap();
     assert!(cleared.is_empty(), "one still waits that may have been the reason");
     bench.node = other;
     let row = bench.fetch().await.remove(0);
     assert_eq!(bench.ack(&row).await, 1);
     bench.publish(vec![keyed(2, 7)]).await;
-    let cleared = S::clear_suspects(&mut bench.conn, &bench.tables, other, slot.0).await.unwrap();
+    let cleared = S::clear_suspects(&mut bench.conn, &bench.tables, other, slot.0, &[]).await.unwrap();
     assert_eq!(cleared, [7], "what came later is none of it");
     assert_eq!(bench.rows("slot", "suspect_until IS NOT NULL").await, 0);
 }

@@ -26,8 +26,9 @@ async fn resume<S: Probe>(bench: &mut Bench<S>, what: &Standstill) -> bool {
 /// How long each that waits may still live, in seconds, by payload.
 async fn left<S: Probe>(bench: &mut Bench<S>, payload: u8) -> i64 {
     let now = bench.now().0.timestamp_micros();
+    let (expires, hex) = (S::micros("expires_at"), S::hex("payload"));
     let sql = format!(
-        "SELECT (expires_at - {now}) / 1000000 AS number FROM fluens_inbox WHERE payload = x'{payload:02x}'"
+        "SELECT ({expires} - {now}) / 1000000 AS number FROM fluens_inbox WHERE {hex} = '{payload:02x}'"
     );
     S::number(&mut bench.conn, sql).await
 }

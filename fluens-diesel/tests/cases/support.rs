@@ -13,6 +13,9 @@ pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 /// A store whose tables a case may look into.
 pub(crate) trait Probe: Store {
     fn number(conn: &mut Self::Conn, sql: String) -> impl Future<Output = i64> + Send;
+    /// A time as microseconds, and bytes as text, in SQL.
+    fn micros(column: &str) -> String;
+    fn hex(column: &str) -> String;
     /// Stores a row in this state, long ago, as version 1 did; the state is its payload.
     fn old_row(state: i16) -> String;
 }
@@ -189,6 +192,7 @@ pub(crate) fn plain(payload: u8) -> NewMessage {
     NewMessage {
         id: Id::new(),
         given_id: false,
+        from_afar: false,
         names: vec![MESSAGE.into()],
         version: 1,
         slot: 7,

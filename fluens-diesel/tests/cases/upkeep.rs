@@ -7,7 +7,8 @@ use fluens_diesel::*;
 
 use super::support::*;
 
-const KEPT: Retention = Retention { processed: HOUR, expired: HOUR, dead_letters: HOUR, seen: HOUR };
+const KEPT: Retention =
+    Retention { processed: HOUR, expired: HOUR, dead_letters: HOUR, seen: HOUR, sent: HOUR };
 
 async fn sweep<S: Probe>(bench: &mut Bench<S>, kept: Retention, limit: i64) -> Swept {
     S::sweep(&mut bench.conn, &bench.tables, &kept, limit).await.unwrap().expect("nobody else is at it")
@@ -56,7 +57,7 @@ pub(crate) async fn what_has_ended_is_deleted_when_its_time_is_over<S: Probe>(mu
 pub(crate) async fn kept_for_ever_is_kept<S: Probe>(mut bench: Bench<S>) {
     bench.publish(vec![NewMessage { given_id: true, ..plain(1) }]).await;
     let ever = Duration::MAX;
-    let kept = Retention { processed: ever, expired: ever, dead_letters: ever, seen: ever };
+    let kept = Retention { processed: ever, expired: ever, dead_letters: ever, seen: ever, sent: ever };
     assert_eq!(total(sweep(&mut bench, kept, 100).await), 0);
 }
 
@@ -80,6 +81,8 @@ pub(crate) async fn a_database_of_version_1_is_brought_up_to_date<S: Probe>(mut 
         "node",
         "slot",
         "paused_module",
+        "source",
+        "sent",
     ] {
         conn.batch_execute(&format!("DROP TABLE fluens_{table}")).await.unwrap();
     }

@@ -13,7 +13,7 @@ use super::{
     App, Problem, Report, SendAsync, Settings, checks, cron,
     interceptors::Interceptors,
     part::{ModulePart, Opened, Part},
-    routes::{Settled, crossings},
+    relays,
     running::Running,
 };
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
     message::{Message, Staged},
     module::{Conn, Contract, Module},
     publish::PublishInterceptor,
+    relay::Destination,
     testing::Witness,
 };
 
@@ -39,6 +40,7 @@ pub struct Builder<L> {
     version: &'static str,
     interceptors: Interceptors,
     publish_interceptors: HashMap<&'static str, Vec<PublishInterceptor>>,
+    around_destinations: Vec<relays::Around>,
     /// Behind a lock only to be `Sync`: a start may be awaited from any thread.
     preparations: Mutex<Vec<Preparation>>,
     of: PhantomData<fn() -> L>,
@@ -61,6 +63,7 @@ impl Builder<()> {
             version: "",
             interceptors: Interceptors::default(),
             publish_interceptors: HashMap::new(),
+            around_destinations: Vec::new(),
             preparations: Mutex::default(),
             of: PhantomData,
         }
@@ -89,6 +92,7 @@ impl<L> Builder<L> {
             version: self.version,
             interceptors: self.interceptors,
             publish_interceptors: self.publish_interceptors,
+            around_destinations: self.around_destinations,
             preparations: self.preparations,
             of: PhantomData,
         }
@@ -183,6 +187,16 @@ impl<L> Builder<L> {
         self
     }
 
+    /// Puts something around every destination that messages are carried to: to see, or to spoil, what passes there.
+    #[doc(hidden)]
+    pub fn around_destinations(
+        mut self,
+        around: impl Fn(Arc<dyn Destination>) -> Arc<dyn Destination> + Send + Sync + 'static,
+    ) -> Self {
+        self.around_destinations.push(Arc::new(around));
+        self
+    }
+
     /// A clock that the test owns decides what is due, in the place of the database's.
     #[doc(hidden)]
     pub fn clock(mut self, clock: &OwnedClock) -> Self {
@@ -230,6 +244,7 @@ impl<L> Builder<L> {
         for part in &self.parts {
             part.subscribe(&opened).await?;
         }
+        relays::subscribe(&self.contracts(), &opened).await?;
         Ok(())
     }
 
@@ -247,15 +262,18 @@ impl<L> Builder<L> {
     pub async fn start(self) -> Result<App<L>, Error> {
         let (settings, problems) = self.settings();
         let mut problems = self.static_problems(&settings, problems);
-        let opened = self.open(&settings, &mut problems).await;
+        let (contracts, opened) = (self.contracts(), self.open(&settings, &mut problems).await);
         Report::check(problems).map_err(Error::Start)?;
         for prepare in self.preparations.into_inner().unwrap_or_else(PoisonError::into_inner) {
             prepare(&opened).await?;
         }
+        // Before anything runs that may publish; carried only once there is somebody to carry it to.
+        let lines = relays::subscribe(&contracts, &opened).await?;
         let mut running = Running::new(settings, self.states, self.interceptors);
         for part in &self.parts {
             part.start(&opened, &mut running).await?;
         }
+        relays::start(lines, &self.around_destinations, &mut running);
         let membership = running.join().await?;
         Ok(App::new(opened, running, membership))
     }
@@ -293,28 +311,7 @@ impl<L> Builder<L> {
         for part in &self.parts {
             problems.extend(cron::problems(part.contract().module, &part.crons()));
         }
-        problems.extend(self.crossings(settings));
         problems
-    }
-
-    /// Messages that would have to travel between databases, which nobody does yet: they would never arrive.
-    fn crossings(&self, settings: &Settings) -> Vec<Problem> {
-        let urls: Vec<_> = self.parts.iter().map(|part| part.database(settings)).collect();
-        let number = |url| urls.iter().position(|other| other == url).unwrap_or_default();
-        let settled: Vec<Settled> = (self.parts.iter().zip(&urls))
-            .map(|(part, url)| Settled { contract: part.contract(), database: number(url) })
-            .collect();
-        let problem = |crossing: super::routes::Crossing| {
-            let super::routes::Crossing { message, from, to } = crossing;
-            let what = format!(
-                "`{message}` is published by `{from}` and consumed by `{to}`, which is on another database"
-            );
-            Problem::new(
-                what,
-                "put both modules on one database: messages are not carried between databases yet",
-            )
-        };
-        crossings(&settled).into_iter().map(problem).collect()
     }
 
     /// Opens the databases. With a problem known already, nothing is opened or changed, only looked at: a start that is

@@ -21,6 +21,8 @@ pub(crate) struct Database<S: Store> {
     /// What of it is this process's.
     pub(crate) node: Node,
     pub(crate) settings: DatabaseSettings,
+    /// Its own name for itself, whatever leads there.
+    pub(crate) identity: String,
     pub(crate) retention: Retention,
     /// Something ended that is not kept at all.
     pub(crate) sweep: Notify,

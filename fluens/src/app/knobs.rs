@@ -21,6 +21,11 @@ impl<L> Builder<L> {
         self.set("schema", schema)
     }
 
+    /// The schema of module `M`'s tables alone. Two schemas are two databases, even on one server.
+    pub fn schema_of<M: Module>(self, schema: impl Into<String>) -> Self {
+        self.set(format!("module.{}.schema", M::NAME), schema)
+    }
+
     /// How many connections consumers and publishers may use on PostgreSQL; 10 by default.
     pub fn connections(self, connections: u32) -> Self {
         self.set("connections", connections.to_string())

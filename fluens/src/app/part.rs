@@ -8,23 +8,29 @@ use std::{
 };
 
 use fluens_diesel::{
-    Connect, DatabaseSettings, Knows, OpenError, Registration, Registry, SCHEMA_VERSION, Schema, Tables,
+    Connect, DatabaseSettings, Knows, OpenError, Registration, Registry, Relays, SCHEMA_VERSION, Schema,
+    Tables,
 };
 use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 
 use super::{
-    Cron, Database, Handle, Problem, Settings, cron::Firing, operations::Databases, running::Running,
+    Cron, Database, Handle, Problem, Settings,
+    cron::Firing,
+    identity::{copied, is_same},
+    operations::Databases,
+    running::Running,
     upkeep::Upkeep,
 };
 use crate::{
     Error,
     clock::Clock,
     consumer::{ConsumerDescriptor, TypedConsumer},
-    inbox::{Consumer, Dispatcher, Inbox, Limits, Poller, Signal, Wakes},
+    inbox::{Care, Consumer, Dispatcher, Inbox, Limits, Poller, Signal, Wakes},
     module::{Contract, Module},
     node::{Holder, Join, Node},
     publish::{PublishInterceptor, Rules, remember_rules},
+    relay::Site,
 };
 
 /// One module of an app, without its type.
@@ -60,6 +66,8 @@ pub(super) struct Opened {
     pub(super) publish_interceptors: HashMap<&'static str, Vec<PublishInterceptor>>,
     /// Each database once.
     pub(super) operated: Databases,
+    /// The database of each module, without its type.
+    pub(super) sites: HashMap<&'static str, Arc<dyn Site>>,
 }
 
 impl Opened {
@@ -97,29 +105,62 @@ impl<M: Module> ModulePart<M> {
     async fn open_database(settings: &DatabaseSettings, all: &Settings) -> Result<Database<M::Db>, Problem> {
         let pool = M::Db::open(settings).await.map_err(|error| problem_of_opening(M::NAME, &error))?;
         let tables = Self::tables(all);
-        let db = Database {
+        let mut db = Database {
             pool,
             tables,
             wakes: Wakes::default(),
             node: Node::default(),
             settings: settings.clone(),
+            identity: String::new(),
             retention: all.retention,
             sweep: Notify::new(),
             witness: all.witness.clone(),
             unrun: Mutex::default(),
         };
         Self::make_sure_of_tables(&db, all.migrate).await?;
+        db.identity = Self::identity(&db).await.map_err(|error| Self::unusable(&error))?;
+        Ok(db)
+    }
+
+    fn unusable(error: &Error) -> Problem {
+        let what = format!("the tables of module `{}` cannot be prepared: {error}", M::NAME);
+        Problem::new(
+            what,
+            "the user of the database must own the schema, or somebody who does runs `migrate` first",
+        )
+    }
+
+    async fn identity(db: &Database<M::Db>) -> Result<String, Error> {
+        Ok(M::Db::identity(&mut *db.writer().await?, &db.tables).await?)
+    }
+
+    /// The database, if it is open already: by the same settings, or by others that lead there.
+    async fn find_or_open(
+        database: DatabaseSettings,
+        settings: &Settings,
+        opened: &mut Opened,
+    ) -> Result<Arc<Database<M::Db>>, Problem> {
+        let known = |db: &Anything| db.clone().downcast::<Database<M::Db>>().ok();
+        let key = (TypeId::of::<M::Db>(), database);
+        if let Some(db) = opened.databases.get(&key).and_then(known) {
+            return Ok(db);
+        }
+        let mut db = Arc::new(Self::open_database(&key.1, settings).await?);
+        let same_id = |other: &Arc<Database<M::Db>>| other.identity == db.identity;
+        if let Some(other) = opened.databases.values().filter_map(known).find(same_id) {
+            if !is_same(&db, &other).await.map_err(|error| Self::unusable(&error))? {
+                return Err(copied(M::NAME, &db, &other));
+            }
+            db = other;
+        } else {
+            opened.operated.push(db.clone());
+        }
+        opened.databases.insert(key, db.clone());
         Ok(db)
     }
 
     async fn make_sure_of_tables(db: &Database<M::Db>, migrate: bool) -> Result<(), Problem> {
-        let unusable = |error: Error| {
-            let what = format!("the tables of module `{}` cannot be prepared: {error}", M::NAME);
-            Problem::new(
-                what,
-                "the user of the database must own the schema, or somebody who does runs `migrate` first",
-            )
-        };
+        let unusable = |error: Error| Self::unusable(&error);
         let mut conn = db.writer().await.map_err(unusable)?;
         let present = M::Db::version(&mut conn, &db.tables).await.map_err(|error| unusable(error.into()))?;
         if let Some(present) = present
@@ -192,6 +233,7 @@ impl<M: Module> ModulePart<M> {
                 some_overdue: false,
                 skipped: Vec::new(),
                 unknown: HashSet::new(),
+                care: Care::default(),
                 inbox,
             };
             running.tasks.spawn(dispatcher.run());
@@ -284,17 +326,7 @@ impl<M: Module> Part for ModulePart<M> {
         Box::pin(async move {
             let (kind, database) = self.database(settings);
             let database = database.ok_or_else(Self::no_database)?;
-            let key = (TypeId::of::<M::Db>(), database.clone());
-            let db = if let Some(db) =
-                opened.databases.get(&key).and_then(|db| db.clone().downcast::<Database<M::Db>>().ok())
-            {
-                db
-            } else {
-                let db = Arc::new(Self::open_database(&database, settings).await?);
-                opened.databases.insert(key, db.clone());
-                opened.operated.push(db.clone());
-                db
-            };
+            let db = Self::find_or_open(database, settings, opened).await?;
             let url = fluens_diesel::redacted(&db.settings.url);
             tracing::info!(module = M::NAME, database = kind, url, "opened");
             let rules = Arc::new(Rules {
@@ -303,6 +335,7 @@ impl<M: Module> Part for ModulePart<M> {
                 interceptors: opened.publish_interceptors.get(M::NAME).cloned().unwrap_or_default(),
             });
             remember_rules(M::NAME, &rules);
+            opened.sites.insert(M::NAME, Arc::new(db.clone()));
             opened.handles.insert(TypeId::of::<M>(), Arc::new(Handle::<M> { db, rules }));
             Ok(())
         })

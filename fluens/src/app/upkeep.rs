@@ -42,7 +42,7 @@ impl<S: Store> Upkeep<S> {
                 swept = upkeep(&self.db) => swept,
             };
             match swept {
-                Ok(Swept { processed: 0, expired: 0, dead_letters: 0, deduplication: 0, .. }) => {}
+                Ok(swept) if swept == Swept::default() => {}
                 Ok(swept) => tracing::info!(?swept, "deleted what had ended"),
                 Err(error) => tracing::warn!(%error, "upkeep failed; trying again later"),
             }
@@ -92,7 +92,8 @@ async fn sweep<S: Store>(db: &Database<S>) -> Result<Swept, Error> {
         };
         total += swept;
         let full = usize::try_from(BATCH).unwrap_or(usize::MAX);
-        let most = swept.processed.max(swept.expired).max(swept.dead_letters).max(swept.deduplication);
+        let Swept { processed, expired, dead_letters, deduplication, sent, .. } = swept;
+        let most = [processed, expired, dead_letters, deduplication, sent].into_iter().max().unwrap_or(0);
         if most < full {
             return Ok(total);
         }

@@ -6,7 +6,7 @@ use fluens_diesel::{Acked, Due, Fetch, Inbox as _, SLOTS, Settle as _, Slots as 
 use futures_util::FutureExt;
 use tokio::{sync::watch, task::JoinSet};
 
-use super::Inbox;
+use super::{Care, Inbox};
 use crate::{
     Error,
     clock::Moment,
@@ -32,6 +32,8 @@ pub(crate) struct Dispatcher<M: Module> {
     pub(crate) fetches: u32,
     /// The last fetch found some that have waited too long: the next one looks for more.
     pub(crate) some_overdue: bool,
+    /// What may have ended another process.
+    pub(crate) care: Care,
     /// What was met and is not known here, so that it is told once.
     pub(crate) unknown: HashSet<(i16, String, i32)>,
     /// Keys that the last fetch left out, because there was enough of them in hand.
@@ -188,6 +190,7 @@ impl<M: Module> Dispatcher<M> {
             consumer: self.inbox.consumer.id,
             messages: self.messages.clone(),
             version: self.version,
+            any_message: false,
             slots: self.inbox.share.slots_from(self.first_slot),
             per_slot: batch,
             limit: batch,
@@ -204,8 +207,6 @@ impl<M: Module> Dispatcher<M> {
     async fn merged(&mut self, rows: Vec<Due>, node: i64, sent_at: Moment) -> Result<usize, Error> {
         let (share, fairness) = (self.inbox.share.clone(), self.inbox.consumer.limits.fairness);
         let suspects = share.suspects();
-        let is_suspect =
-            |row: &Due| suspects.get(&row.slot).is_some_and(|until| row.seq <= *until || row.attempt > 0);
         let (mut run, mut blocked, mut expired, mut old) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (mut unknown, mut held_back) = (Vec::new(), HashSet::new());
         for row in rows {
@@ -216,7 +217,8 @@ impl<M: Module> Dispatcher<M> {
                     blocked.push(acked);
                 }
                 Standing::Run => {
-                    let suspect = is_suspect(&row);
+                    let until = suspects.get(&row.slot).copied();
+                    let suspect = until.is_some_and(|until| self.care.is_for(&row, until));
                     run.push(InHand::new(row, node, suspect, sent_at, fairness));
                 }
                 Standing::Unknown => {
@@ -253,40 +255,49 @@ impl<M: Module> Dispatcher<M> {
             self.inbox.supersede(&old).await?;
         }
         if !unknown.is_empty() {
-            self.leave_to_others(node, &unknown).await?;
+            self.leave_to_others(&unknown).await?;
         }
         Ok(new + blocked.len() + expired.len() + old.len() + unknown.len())
     }
 
     /// Rows of a name or a version that this program does not know: they hold their key back, and the slot is for a node
     /// that knows them, if there is one.
-    async fn leave_to_others(&mut self, node: i64, rows: &[Due]) -> Result<(), Error> {
+    async fn leave_to_others(&mut self, rows: &[Due]) -> Result<(), Error> {
         let (db, consumer) = (self.inbox.consumer.db.clone(), self.inbox.consumer.id);
         let acks: Vec<Acked> = rows.iter().map(|row| Acked { seq: row.seq, attempt: row.attempt }).collect();
         let mut conn = db.writer().await?;
         M::Db::set_unknown(&mut conn, &db.tables, &acks).await?;
+        let mut news = false;
         for row in rows {
-            if self.unknown.insert((row.slot, row.message.clone(), row.version)) {
+            let met = (row.slot, row.message.clone(), row.version);
+            if !self.unknown.contains(&met) {
                 let slot = (consumer, row.slot);
-                M::Db::note_need(&mut conn, &db.tables, node, slot, row.version, &row.message).await?;
+                M::Db::note_need(&mut conn, &db.tables, slot, row.version, &row.message).await?;
+                self.unknown.insert(met);
+                news = true;
                 let (name, message, version) = (&self.inbox.consumer.name, &row.message, row.version);
                 tracing::warn!(consumer = %name, message, version, "not known to this program; left for a node that knows it");
             }
         }
         drop(conn);
-        db.node.survey_soon();
+        if news {
+            db.node.survey_soon();
+        }
         Ok(())
     }
 
     /// What may have ended another process is dealt with: the slots are like any other.
-    async fn clear_suspects(&self) -> Result<(), Error> {
-        let (db, share) = (&self.inbox.consumer.db, &self.inbox.share);
+    async fn clear_suspects(&mut self) -> Result<(), Error> {
+        let (db, share) = (self.inbox.consumer.db.clone(), self.inbox.share.clone());
         if share.suspects().is_empty() {
             return Ok(());
         }
+        let (node, consumer, done) = (share.node(), share.consumer(), self.care.done());
         let mut conn = db.writer().await?;
-        let cleared = M::Db::clear_suspects(&mut conn, &db.tables, share.node(), share.consumer()).await?;
+        let cleared = M::Db::clear_suspects(&mut conn, &db.tables, node, consumer, &done).await?;
+        drop(conn);
         share.clear_suspects(&cleared);
+        self.care.forget(&cleared);
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 //! consumer, from which its lanes take them.
 
 mod activity;
+mod care;
 mod dispatcher;
 mod elsewhere;
 mod ending;
@@ -10,6 +11,7 @@ mod poller;
 mod signal;
 
 pub(crate) use activity::{Activity, Doing, Presence};
+pub(crate) use care::Care;
 pub(crate) use dispatcher::Dispatcher;
 pub(crate) use elsewhere::published_elsewhere;
 pub(crate) use hand::{Consumer, Inbox, Limits};

@@ -72,7 +72,8 @@ impl<S: Store> Poller<S> {
         };
         for look in looks {
             let Some(signal) = self.db.wakes.get(look.consumer) else { continue };
-            if [look.next_held, look.next_scheduled].contains(&Some(Duration::ZERO)) {
+            // What is unknown may be known to this node: it may just have got the slot.
+            if look.unknown || [look.next_held, look.next_scheduled].contains(&Some(Duration::ZERO)) {
                 signal.look_at_everything();
             }
             signal.heed(&look);

@@ -20,7 +20,7 @@ pub(crate) struct Signal {
     state: Mutex<State>,
     bell: Notify,
     presence: Presence,
-    pub(super) clock: Clock,
+    pub(crate) clock: Clock,
     /// What is in hand is no longer what is true.
     stale: AtomicBool,
 }
@@ -83,7 +83,7 @@ impl Signal {
     }
 
     /// Somebody looked at what waits. What is due now was fetched already, or another node has it.
-    pub(super) fn heed(&self, look: &Look) {
+    pub(crate) fn heed(&self, look: &Look) {
         let later = |after: Option<Duration>| after.filter(|after| !after.is_zero());
         if let Some(after) = later(look.next_scheduled) {
             self.scheduled_after(after);
@@ -99,10 +99,10 @@ impl Signal {
         }
     }
 
-    /// A row published for later will be due after that long. An earlier time stays: to look in vain costs little.
+    /// A row published for later will be due after that long. An earlier time stays, also one that has come and was not
+    /// heeded yet: the clock may have moved on since the database was asked. To look in vain costs little.
     fn scheduled_after(&self, after: Duration) {
-        let now = self.clock.now();
-        let (time, known) = (now + after, self.state().next_scheduled.filter(|known| *known > now));
+        let (time, known) = (self.clock.now() + after, self.state().next_scheduled);
         if known.is_none_or(|known| time < known) {
             self.ring_with(|state| state.next_scheduled = Some(time));
         }
@@ -124,16 +124,16 @@ impl Signal {
         self.bell.notify_one();
     }
 
-    pub(super) async fn rung(&self) {
+    pub(crate) async fn rung(&self) {
         self.bell.notified().await;
     }
 
-    pub(super) fn take_ready(&self) -> bool {
+    pub(crate) fn take_ready(&self) -> bool {
         std::mem::take(&mut self.state().ready)
     }
 
     /// Whether to look at waiting rows now.
-    pub(super) fn take_due(&self) -> bool {
+    pub(crate) fn take_due(&self) -> bool {
         let now = self.clock.now();
         let mut state = self.state();
         let held = state.next_held.take_if(|time| *time <= now).is_some();
@@ -141,13 +141,13 @@ impl Signal {
         std::mem::take(&mut state.due) || held || scheduled
     }
 
-    pub(super) fn next_due(&self) -> Option<Moment> {
+    pub(crate) fn next_due(&self) -> Option<Moment> {
         let state = self.state();
         [state.next_held, state.next_scheduled].into_iter().flatten().min()
     }
 
     /// Woken, by whatever.
-    pub(super) fn awake(&self) {
+    pub(crate) fn awake(&self) {
         let state = self.state();
         if !state.stopped {
             self.presence.is(Doing::Work);
@@ -156,7 +156,7 @@ impl Signal {
 
     /// Nothing runs: `resume` is when the next of those in hand may run again, if there are any.
     /// More is taken only by those who are hungry.
-    pub(super) fn idle(&self, resume: Option<Moment>, empty: bool, hungry: bool) {
+    pub(crate) fn idle(&self, resume: Option<Moment>, empty: bool, hungry: bool) {
         let state = self.state();
         if (state.ready && hungry) || state.due {
             return;
@@ -169,7 +169,7 @@ impl Signal {
     }
 
     /// Stopped: whatever there is to do, it is not done here.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         let mut state = self.state();
         *state = State { stopped: true, ..State::default() };
         self.presence.is(Doing::Rest(None));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fluens_diesel::{Held, Id, Settle as _};
+use fluens_diesel::{Held, Settle as _};
 use tokio::sync::Mutex;
 
 use super::{
@@ -14,7 +14,7 @@ use crate::{
     Error, Failure, Result,
     consumer::{OnDeadLetter, Order},
     module::Module,
-    settle::{Attempt, Blame, NewFault, Verdict, blame, cut},
+    settle::{Attempt, Blame, NewFault, Verdict, blame, cut, dice},
     testing::Kind,
 };
 
@@ -201,9 +201,4 @@ fn explained(failure: &Failure) -> String {
         );
     }
     error
-}
-
-/// Spread is all that is wanted: the last byte of a fresh id is random.
-fn dice() -> u8 {
-    Id::new().0.as_bytes()[15]
 }

@@ -22,8 +22,6 @@ pub(crate) struct InHand {
     pub(crate) node: i64,
     /// The process of its last owner ended, perhaps because of it.
     pub(crate) suspect: bool,
-    /// It is in the database that this process runs it.
-    pub(crate) written_down: bool,
     /// Runs that failed so far, stored or not.
     pub(crate) failed: u32,
     /// It shares no transaction with others.
@@ -51,7 +49,7 @@ impl InHand {
         let overdue = if row.overdue { asked } else { asked + fairness };
         let history = History::read(row.history.as_deref());
         let alone = failed > 0 || suspect;
-        InHand { row, node, suspect, written_down: false, failed, alone, history, expires, overdue }
+        InHand { row, node, suspect, failed, alone, history, expires, overdue }
     }
 
     /// The runs that failed since it was published or replayed.

@@ -69,9 +69,13 @@ impl<M: Module> Worker<M> {
             }
             Ok(None) => {
                 open.roll_back().await;
+                drop(open);
                 let consumer = &self.inbox.consumer.name;
                 tracing::info!(%consumer, "another node settled these deliveries; fetching again");
+                self.inbox.consumer.db.node.doubt();
                 self.inbox.lost(batch.iter().flat_map(|ran| &ran.items));
+                // Until that is answered it would be fetched, run and refused again.
+                tokio::time::sleep(PATIENCE).await;
                 Err(Undone::Lost)
             }
             Err(error) => {

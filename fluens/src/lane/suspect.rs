@@ -17,23 +17,28 @@ pub(super) enum Spared {
     Deadly,
     /// Somebody else has settled it.
     Lost,
+    /// Nothing is begun any more.
+    Closed,
     /// The database does not answer.
     Unmarked(Error),
 }
 
 impl<M: Module> Worker<M> {
     /// Waits for its turn, and writes down that it runs. `None`: nothing is held against it.
-    pub(super) async fn with_care(&self, item: &mut InHand) -> Result<Option<MutexGuard<'_, ()>>, Spared> {
+    pub(super) async fn with_care(&self, item: &InHand) -> Result<Option<MutexGuard<'_, ()>>, Spared> {
         if !item.suspect {
             return Ok(None);
         }
         let db = &self.inbox.consumer.db;
         let turn = db.node.one_suspect.lock().await;
+        if self.inbox.is_closed() {
+            return Err(Spared::Closed);
+        }
+        if db.node.has_survived(item.row.seq) {
+            return Ok(Some(turn));
+        }
         if item.row.deaths >= MOST_DEATHS {
             return Err(Spared::Deadly);
-        }
-        if item.written_down {
-            return Ok(Some(turn)); // this process has survived it once
         }
         let marked = async {
             let mut conn = db.writer().await?;
@@ -41,7 +46,7 @@ impl<M: Module> Worker<M> {
         };
         match marked.await {
             Ok(1) => {
-                item.written_down = true;
+                db.node.wrote_down(item.row.seq);
                 Ok(Some(turn))
             }
             Ok(_) => Err(Spared::Lost),
@@ -58,6 +63,7 @@ impl<M: Module> Worker<M> {
                 self.give_up(item, &failure, code::PROCESS, &error).await;
             }
             Spared::Lost => self.inbox.lost([&item]),
+            Spared::Closed => self.inbox.put_back(item),
             Spared::Unmarked(error) => {
                 self.once_more(item, &error);
             }

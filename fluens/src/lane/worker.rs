@@ -51,7 +51,7 @@ impl<M: Module> Worker<M> {
                     continue;
                 }
             }
-            let Some(mut item) = next else { break };
+            let Some(item) = next else { break };
             if expired {
                 self.end(item, true).await;
                 continue;
@@ -63,7 +63,7 @@ impl<M: Module> Worker<M> {
             if ran.is_empty() {
                 since = Instant::now();
             }
-            let turn = match self.with_care(&mut item).await {
+            let turn = match self.with_care(&item).await {
                 Ok(turn) => turn,
                 Err(why) => {
                     self.not_again(item, why).await;

@@ -209,6 +209,7 @@ impl Staged {
         Ok(NewMessage {
             id: self.id,
             given_id: self.given_id,
+            from_afar: false,
             names: std::iter::once(self.name).chain(self.aliases.iter().copied()).map(Into::into).collect(),
             version: i32::try_from(self.version).unwrap_or(i32::MAX),
             // Without a key the id spreads the load. Of what only the newest is wanted one node has them all.

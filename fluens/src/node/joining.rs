@@ -3,11 +3,10 @@
 use std::time::{Duration, Instant};
 
 use fluens_diesel::{Joined, Member as Found, NewNode, Store};
-use tokio::time::timeout;
 
 use super::{
     line::line,
-    member::{Member, Profile},
+    member::{Member, Profile, within},
     process,
     share::NOBODY,
 };
@@ -61,6 +60,9 @@ impl<S: Store> Member<S> {
         if !certain && !found.is_overdue() {
             return Ok(false);
         }
+        // Before: what it holds in the middle of a transaction would keep us from burying it.
+        let ended =
+            S::end_sessions(&mut *line(&mut self.wire, &self.db, self.alone).await?, &found.session).await?;
         let dead = S::declare_dead(
             &mut *line(&mut self.wire, &self.db, self.alone).await?,
             &self.tables,
@@ -71,9 +73,6 @@ impl<S: Store> Member<S> {
         if dead {
             let why = if certain { "its process is gone" } else { "it fell silent" };
             tracing::warn!(node = %found.name, host = %found.host, why, "a node died; taking over");
-            let ended =
-                S::end_sessions(&mut *line(&mut self.wire, &self.db, self.alone).await?, &found.session)
-                    .await?;
             if ended > 0 {
                 tracing::info!(node = %found.name, sessions = ended, "ended what it had left open");
             }
@@ -87,32 +86,32 @@ impl<S: Store> Member<S> {
         if !self.alone && self.wire.is_none() && !self.reconnect().await {
             return;
         }
-        let back = async {
+        let patience = self.profile.lease;
+        let back = within(patience, async {
             // If nobody has noticed yet, it goes without being suspected.
             S::leave(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, self.last)
                 .await?;
             self.enter().await?;
             self.survey().await
-        };
-        if let Err(error) = back.await {
-            self.broken(&error);
-        }
+        });
+        let back = back.await;
+        self.heed(back);
     }
 
     /// Hands over what is left at once.
     pub(super) async fn leave(&mut self) {
-        let node = self.db.node.id();
         self.db.node.lost();
-        if node == NOBODY {
+        if self.last == NOBODY {
             return;
         }
-        let left = timeout(self.profile.lease / 3, async {
-            S::leave(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, node).await?;
+        let left = within(self.patience(), async {
+            S::leave(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, self.last)
+                .await?;
             self.news.nodes = true;
             self.tell().await;
-            Ok::<_, Error>(())
+            Ok(())
         });
-        if let Ok(Err(error)) = left.await {
+        if let Err(error) = left.await {
             tracing::info!(%error, "could not say goodbye; others will notice");
         }
     }

@@ -67,6 +67,7 @@ pub(super) struct Member<S: Store> {
     pub(super) draining_until: Option<Instant>,
     next_tell: Instant,
     next_look: Option<Instant>,
+    looked: Instant,
     pub(super) news: Heard,
 }
 
@@ -96,10 +97,14 @@ impl<S: Store> Member<S> {
             draining_until: None,
             next_tell: now,
             next_look: None,
+            looked: now,
             news: Heard::default(),
         };
         member.enter().await?;
-        member.survey().await?;
+        if let Err(error) = member.survey().await {
+            member.leave().await;
+            return Err(error);
+        }
         Ok(member)
     }
 
@@ -107,6 +112,7 @@ impl<S: Store> Member<S> {
     pub(super) async fn run(mut self) {
         let mut stage = self.stage.clone();
         loop {
+            self.hold_still_if_late();
             let now = *stage.borrow_and_update();
             match now {
                 Stage::Works if self.db.node.id() == NOBODY => self.come_back().await,
@@ -148,7 +154,7 @@ impl<S: Store> Member<S> {
         }
         if self.next_survey.is_some_and(|time| time <= now) {
             self.next_survey = None;
-            let surveyed = self.survey().await;
+            let surveyed = within(self.patience(), self.survey()).await;
             self.heed(surveyed);
         }
     }
@@ -166,13 +172,12 @@ impl<S: Store> Member<S> {
                 S::beat(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, node).await?,
             )
         };
-        let late = |_| Err(Error::Unavailable("no answer in time".into()));
-        match timeout(self.profile.lease / 3, beat).await.unwrap_or_else(late) {
+        match within(self.profile.lease / 3, beat).await {
             Ok(Some(pulse)) => {
                 self.beaten = sent;
                 let gone = self.neighbours.iter().any(|process| process::is_gone(process));
                 if pulse.generation != self.seen || pulse.some_overdue || gone {
-                    let surveyed = self.survey().await;
+                    let surveyed = within(self.patience(), self.survey()).await;
                     self.heed(surveyed);
                 }
             }
@@ -194,7 +199,9 @@ impl<S: Store> Member<S> {
     }
 
     pub(super) async fn reconnect(&mut self) -> bool {
-        match S::wire(&self.db.settings, &self.tables).await {
+        let wire = S::wire(&self.db.settings, &self.tables);
+        let wire = async { wire.await.map_err(|error| Error::Unavailable(error.into())) };
+        match within(self.profile.lease / 3, wire).await {
             Ok(wire) => {
                 self.wire = wire;
                 self.next_beat = Instant::now();
@@ -209,9 +216,10 @@ impl<S: Store> Member<S> {
     }
 
     pub(super) fn broken(&mut self, error: &Error) {
-        tracing::warn!(%error, "the node's connection is gone; opening another one");
-        self.wire = None;
-        self.next_beat = Instant::now() + RECONNECT;
+        if self.wire.take().is_some() || self.alone {
+            tracing::warn!(%error, "the node's connection is gone; opening another one");
+            self.next_beat = self.next_beat.min(Instant::now() + RECONNECT);
+        }
     }
 
     pub(super) fn heed<T>(&mut self, done: Result<T, Error>) {
@@ -220,15 +228,25 @@ impl<S: Store> Member<S> {
         }
     }
 
-    /// Something was published here, some deliveries ended, or somebody wants a survey.
+    /// Something was published here, some deliveries ended, something was refused, or somebody wants a survey.
     async fn rung(&mut self) {
         let news = self.db.node.take_news();
         if news.nodes {
             self.next_survey = Some(Instant::now());
         }
         self.news.merge(news);
-        let given = self.give_drained().await;
-        self.heed(given);
+        if self.db.node.take_doubt() {
+            self.next_beat = Instant::now();
+        }
+        if self.wire.is_some() || self.alone {
+            let given = within(self.patience(), self.give_drained()).await;
+            self.heed(given);
+        }
+    }
+
+    /// Whatever the database does, the node must be able to beat, to hold still and to leave.
+    pub(super) fn patience(&self) -> Duration {
+        self.profile.lease / 3
     }
 
     fn heard(&mut self, heard: Result<Heard, StoreError>) {
@@ -246,19 +264,20 @@ impl<S: Store> Member<S> {
             self.next_survey = Some(Instant::now());
         }
         if heard.anything && self.next_look.is_none() {
-            self.next_look = Some(Instant::now() + LOOK_AGAIN / 10);
+            self.next_look = Some(Instant::now().max(self.looked + LOOK_AGAIN));
         }
     }
 
     /// Something changed, and nobody said what.
     async fn look(&mut self) {
+        self.looked = Instant::now();
         self.db.node.look.notify_one();
         let generation = async {
             Ok::<_, Error>(
                 S::generation(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables).await?,
             )
         };
-        match generation.await {
+        match within(self.profile.lease / 3, generation).await {
             Ok(generation) if generation != self.seen => self.next_survey = Some(Instant::now()),
             Ok(_) => {}
             Err(error) => self.broken(&error),
@@ -272,12 +291,20 @@ impl<S: Store> Member<S> {
     pub(super) async fn tell(&mut self) {
         let news = std::mem::take(&mut self.news);
         self.next_tell = Instant::now() + GATHER;
-        if let Some(wire) = &mut self.wire
-            && let Err(error) = S::tell(wire, &news).await
-        {
-            self.broken(&error.into());
+        let patience = self.patience();
+        if let Some(wire) = &mut self.wire {
+            let told = within(patience, async { Ok(S::tell(wire, &news).await?) }).await;
+            self.heed(told);
         }
     }
+}
+
+/// An answer in time, or an error.
+pub(super) async fn within<T>(
+    patience: Duration,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    timeout(patience, work).await.unwrap_or_else(|_| Err(Error::Unavailable("no answer in time".into())))
 }
 
 async fn hear<S: Store>(wire: &mut Option<S::Wire>) -> Result<Heard, StoreError> {

@@ -11,7 +11,7 @@ use fluens_diesel::{Knows, Store, Survey};
 use super::{
     balance::{Facts, Moves, moves},
     line::line,
-    member::{Member, Stage},
+    member::{Member, Stage, within},
     share::{Share, Slots, bit, each},
 };
 use crate::Error;
@@ -50,38 +50,37 @@ impl<S: Store> Member<S> {
         Ok(())
     }
 
-    pub(super) async fn rebalance(
-        &mut self,
-        shares: &[Arc<Share>],
-        survey: &Survey,
-        me: i64,
-    ) -> Result<(), Error> {
+    async fn rebalance(&mut self, shares: &[Arc<Share>], survey: &Survey, me: i64) -> Result<(), Error> {
         let (mut take, mut drained) = (Vec::new(), false);
         for share in shares {
             let facts = facts_of(share, survey);
             share.is_paused(facts.paused);
-            let ours = facts.slots.iter().filter(|slot| slot.node == Some(me)).map(|slot| bit(slot.slot));
-            // Of a reply that was lost: they are ours, and nobody works on them.
-            let unheard = ours.fold(0, |slots, slot| slots | slot) & !share.held();
+            self.reconcile(share, &facts, me).await?;
             let Moves { take: free, give } = moves(&facts, me);
             take.extend(free.into_iter().map(|slot| (share.consumer(), slot)));
-            if unheard != 0 {
-                self.give(share, unheard).await?;
-            }
             let give = give.into_iter().fold(0, |slots, slot| slots | bit(slot)) & share.held();
-            if give != 0 {
-                let idle = share.drain(give);
-                self.give(share, idle).await?;
-                drained |= share.is_draining();
-            } else if share.is_draining() {
-                share.keep();
-            }
+            let idle = share.drain(give);
+            self.give(share, idle).await?;
+            drained |= share.is_draining();
         }
-        self.draining_until = drained.then(|| Instant::now() + DRAINED_WITHIN);
+        self.draining_until =
+            drained.then(|| self.draining_until.unwrap_or_else(|| Instant::now() + DRAINED_WITHIN));
         self.take(take).await
     }
 
-    pub(super) async fn take(&mut self, wanted: Vec<(i32, i16)>) -> Result<(), Error> {
+    /// Replies may have been lost: what is in the database is true.
+    async fn reconcile(&mut self, share: &Share, facts: &Facts<'_>, me: i64) -> Result<(), Error> {
+        let ours = facts.slots.iter().filter(|slot| slot.node == Some(me));
+        let ours = ours.fold(0, |slots, slot| slots | bit(slot.slot));
+        let (gone, unheard) = (share.held() & !ours, ours & !share.held());
+        if gone != 0 {
+            share.drain(share.draining() | gone);
+            share.gave(gone);
+        }
+        self.give(share, unheard).await
+    }
+
+    async fn take(&mut self, wanted: Vec<(i32, i16)>) -> Result<(), Error> {
         if wanted.is_empty() {
             return Ok(());
         }
@@ -97,11 +96,11 @@ impl<S: Store> Member<S> {
                 share.grant(&own, taken.generation);
             }
         }
-        self.news.nodes = true;
+        self.news.nodes |= !taken.slots.is_empty();
         Ok(())
     }
 
-    pub(super) async fn give(&mut self, share: &Share, slots: Slots) -> Result<(), Error> {
+    async fn give(&mut self, share: &Share, slots: Slots) -> Result<(), Error> {
         if slots == 0 {
             return Ok(());
         }
@@ -117,7 +116,7 @@ impl<S: Store> Member<S> {
     pub(super) async fn give_drained(&mut self) -> Result<(), Error> {
         let mut draining = false;
         for share in self.db.node.shares().iter().filter(|share| share.is_draining()) {
-            let idle = share.drain(0);
+            let idle = share.drained();
             self.give(share, idle).await?;
             draining |= share.is_draining();
         }
@@ -128,18 +127,23 @@ impl<S: Store> Member<S> {
     }
 
     pub(super) async fn drain_all(&mut self) {
+        let patience = self.patience();
         for share in self.db.node.shares() {
             let idle = share.drain(share.held());
-            let given = self.give(&share, idle).await;
-            self.heed(given);
+            if self.wire.is_some() || self.alone {
+                let given = within(patience, self.give(&share, idle)).await;
+                self.heed(given);
+            }
         }
         self.draining_until = None;
     }
 
     pub(super) async fn keep_what_is_busy(&mut self) {
-        let given = self.give_drained().await;
-        self.heed(given);
+        let given = within(self.patience(), self.give_drained()).await;
         self.draining_until = None;
+        if given.is_err() {
+            return self.heed(given); // what was given after all, the next survey tells
+        }
         if *self.stage.borrow() == Stage::Works {
             for share in self.db.node.shares() {
                 share.keep();

@@ -18,7 +18,12 @@ pub(super) fn is_gone(process: &str) -> bool {
         return false;
     };
     let Ok(number) = number.parse() else { return false };
-    place().is_some_and(|here| here == at) && began(number).is_none_or(|began| began != time)
+    place().is_some_and(|here| here == at) && sees_others() && began(number).is_none_or(|began| began != time)
+}
+
+/// A system may show a process only those of its own user: then nobody can say.
+fn sees_others() -> bool {
+    fs::read_to_string("/proc/1/stat").is_ok()
 }
 
 /// Where numbers of processes mean the same: a boot of the machine, and a namespace.

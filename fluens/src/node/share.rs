@@ -1,7 +1,7 @@
 //! What this node holds in one database, as its dispatchers and lanes see it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
         atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst},
@@ -33,7 +33,14 @@ pub(crate) struct Node {
     pub(crate) look: Notify,
     /// Those that may have killed their process run one at a time, whatever their consumer.
     pub(crate) one_suspect: tokio::sync::Mutex<()>,
+    /// Suspects that are written down as run by this process: it has survived them.
+    survived: Mutex<HashSet<i64>>,
+    /// Something was refused: perhaps because the node was declared dead.
+    doubtful: AtomicBool,
 }
+
+/// More are not remembered: memory is bounded.
+const SURVIVED: usize = 10_000;
 
 impl Node {
     /// A consumer that this node can run. Nothing of it is held yet.
@@ -103,6 +110,29 @@ impl Node {
     pub(crate) fn survey_soon(&self) {
         self.news().nodes = true;
         self.bell.notify_one();
+    }
+
+    /// A settlement was refused: the node asks at once whether it is still alive.
+    pub(crate) fn doubt(&self) {
+        self.doubtful.store(true, SeqCst);
+        self.bell.notify_one();
+    }
+
+    pub(super) fn take_doubt(&self) -> bool {
+        self.doubtful.swap(false, SeqCst)
+    }
+
+    /// This process runs it, and the database knows.
+    pub(crate) fn wrote_down(&self, seq: i64) {
+        let mut survived = locked(&self.survived);
+        if survived.len() >= SURVIVED {
+            survived.clear();
+        }
+        survived.insert(seq);
+    }
+
+    pub(crate) fn has_survived(&self, seq: i64) -> bool {
+        locked(&self.survived).contains(&seq)
     }
 
     /// What is to be told.
@@ -211,9 +241,19 @@ impl Share {
         }
     }
 
-    /// Nothing more is fetched from these. Returns those of which nothing runs any more.
+    /// From now on nothing more is fetched from these, and again from others. Returns those of which nothing runs any more.
     pub(super) fn drain(&self, slots: Slots) -> Slots {
-        self.draining.fetch_or(slots, SeqCst);
+        let before = self.draining.swap(slots, SeqCst);
+        if before & !slots & self.held() != 0
+            && let Some(holder) = self.holder()
+        {
+            holder.granted();
+        }
+        self.drained()
+    }
+
+    /// Those that drain and of which nothing runs any more.
+    pub(super) fn drained(&self) -> Slots {
         let draining = self.draining();
         // Only now: whoever brings a fetch home from here on sees it.
         draining & !self.holder().map_or(0, |holder| holder.leave(draining))

@@ -1,7 +1,7 @@
 //! The thread of an app's members. Not a task among the consumers': one that blocks, or many that are busy, must not keep
 //! the node from saying that it is alive.
 
-use std::{sync::Arc, thread};
+use std::{sync::Arc, thread, time::Duration};
 
 use fluens_diesel::Store;
 use futures_util::future::{BoxFuture, join_all};
@@ -33,12 +33,16 @@ pub(crate) struct Membership {
     stage: watch::Sender<Stage>,
     /// Closed when the thread has ended.
     ended: watch::Receiver<()>,
+    /// How long that may take.
+    patience: Duration,
 }
 
 impl Membership {
     /// Takes part in all of these databases, or says why it cannot.
     pub(crate) async fn start(joins: Vec<Join>, profile: Profile) -> Result<Self, Error> {
         let (stage, heard) = watch::channel(Stage::Works);
+        let leaving = stage.clone();
+        let patience = profile.lease * 2;
         let (ending, ended) = watch::channel(());
         let (joined, answer) = oneshot::channel();
         let spawned = thread::Builder::new().name("fluens-node".to_owned()).spawn(move || {
@@ -53,6 +57,9 @@ impl Membership {
                     match join(profile.clone(), heard.clone()).await {
                         Ok(running) => members.push(running),
                         Err(error) => {
+                            // Those that took part already leave again.
+                            leaving.send_replace(Stage::Leaves);
+                            join_all(members).await;
                             let _ = joined.send(Err(error));
                             return;
                         }
@@ -65,7 +72,7 @@ impl Membership {
         });
         spawned.map_err(|error| Error::Unavailable(error.into()))?;
         answer.await.unwrap_or_else(|_| Err(Error::Unavailable("the node's thread ended".into())))?;
-        Ok(Membership { stage, ended })
+        Ok(Membership { stage, ended, patience })
     }
 
     /// Gives what is idle to others at once, and the rest as it becomes idle.
@@ -77,7 +84,7 @@ impl Membership {
     pub(crate) async fn leave(&self) {
         self.stage.send_replace(Stage::Leaves);
         // Never sent to: it ends with the thread.
-        let _ = self.ended.clone().changed().await;
+        let _ = tokio::time::timeout(self.patience, self.ended.clone().changed()).await;
     }
 }
 

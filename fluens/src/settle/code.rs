@@ -6,6 +6,8 @@ pub(crate) const TERMINAL: &str = "system.terminal-failure";
 pub(crate) const PERMANENT: &str = "system.permanent-failure";
 /// The process ended while it was running, again and again.
 pub(crate) const PROCESS: &str = "system.process-death";
+/// Another database, or whatever it was to be carried to, did not take it.
+pub(crate) const REFUSED: &str = "system.delivery-refused";
 /// The envelope does not decode.
 pub(crate) const ENVELOPE: &str = "system.envelope-corruption";
 /// The payload does not decode.

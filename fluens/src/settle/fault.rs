@@ -141,15 +141,18 @@ impl<Mo: Module, M: Message> Incoming<Mo> for Fault<M> {
     }
 }
 
+/// Stands between the message and the module in the name of a fault.
+pub(crate) const FAULT: &str = ":fault@";
+
 /// The name under which consumers of module `module` subscribe to faults of `message`. No message and no module has
 /// such a name.
 pub(crate) fn fault_name(message: &str, module: &str) -> String {
-    format!("{message}:fault@{module}")
+    format!("{message}{FAULT}{module}")
 }
 
 /// Whether a row of that name is a fault: there is no fault about a fault.
 pub(crate) fn is_fault(name: &str) -> bool {
-    name.contains(":fault@")
+    name.contains(FAULT)
 }
 
 /// The code of a stored fault.
@@ -201,6 +204,7 @@ impl NewFault<'_> {
         NewMessage {
             id: fault,
             given_id: false,
+            from_afar: false,
             names: names.map(|name| fault_name(name, to).into()).collect(),
             version: 1,
             slot: about.row.slot,

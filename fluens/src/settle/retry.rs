@@ -106,6 +106,11 @@ impl Policy {
     }
 }
 
+/// Spread is all that is wanted: the last byte of a fresh id is random.
+pub(crate) fn dice() -> u8 {
+    fluens_diesel::Id::new().0.as_bytes()[15]
+}
+
 /// Where in the schedule the `attempt`-th failure stands.
 fn place(attempt: u32) -> usize {
     usize::try_from(attempt.saturating_sub(1)).unwrap_or(usize::MAX)

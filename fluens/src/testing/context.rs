@@ -59,6 +59,7 @@ impl<M: Module> TestContext<M> {
             key_hash: message.key().map(|key| key.hash.cast_signed()),
             published_at: fluens_diesel::Ts(chrono::Utc::now()),
             expires_in: None,
+            message_id: staged.id(),
             message: T::NAME.to_owned(),
             version: i32::try_from(T::VERSION).unwrap_or(i32::MAX),
             deaths: 0,

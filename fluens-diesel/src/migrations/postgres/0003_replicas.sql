@@ -57,6 +57,26 @@ CREATE TABLE {fluens}paused_module (
 );
 -- Whether the consumer is a relay: what came from another database is not sent on.
 ALTER TABLE {fluens}subscription ADD COLUMN remote boolean NOT NULL DEFAULT false;
+-- It came from another database: that it was seen is kept longer than anybody sends it again.
+ALTER TABLE {fluens}seen ADD COLUMN afar boolean NOT NULL DEFAULT false;
+DROP INDEX {fluens}seen_age;
+CREATE INDEX fluens_seen_age ON {fluens}seen (afar, seen_at);
+-- Which relays of other databases deliver here: one that lost its part to a later one is refused.
+CREATE TABLE {fluens}source (
+    source  text NOT NULL,
+    relay   integer NOT NULL,
+    epoch   bigint NOT NULL,
+    PRIMARY KEY (source, relay)
+);
+-- What was carried to another database, and when. Only ever added to, and deleted by age.
+CREATE TABLE {fluens}sent (
+    id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    sent_at      timestamptz NOT NULL,
+    message_id   uuid NOT NULL,
+    consumer_id  integer NOT NULL,
+    message      text NOT NULL
+);
+CREATE INDEX fluens_sent_age ON {fluens}sent (sent_at);
 
 -- state, further: 8 unknown to the node that met it; it holds its key back until one that knows it comes.
 ALTER TABLE {fluens}inbox

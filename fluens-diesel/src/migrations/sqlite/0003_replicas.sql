@@ -56,6 +56,26 @@ CREATE TABLE {fluens}paused_module (
 ) WITHOUT ROWID;
 -- Whether the consumer is a relay: what came from another database is not sent on.
 ALTER TABLE {fluens}subscription ADD COLUMN remote INTEGER NOT NULL DEFAULT 0;
+-- It came from another database: that it was seen is kept longer than anybody sends it again.
+ALTER TABLE {fluens}seen ADD COLUMN afar INTEGER NOT NULL DEFAULT 0;
+DROP INDEX {fluens}seen_age;
+CREATE INDEX {fluens}seen_age ON {fluens}seen (afar, seen_at);
+-- Which relays of other databases deliver here: one that lost its part to a later one is refused.
+CREATE TABLE {fluens}source (
+    source  TEXT NOT NULL,
+    relay   INTEGER NOT NULL,
+    epoch   INTEGER NOT NULL,
+    PRIMARY KEY (source, relay)
+) WITHOUT ROWID;
+-- What was carried to another database, and when. Only ever added to, and deleted by age.
+CREATE TABLE {fluens}sent (
+    id           INTEGER PRIMARY KEY,
+    sent_at      INTEGER NOT NULL,
+    message_id   BLOB NOT NULL,
+    consumer_id  INTEGER NOT NULL,
+    message      TEXT NOT NULL
+);
+CREATE INDEX {fluens}sent_age ON {fluens}sent (sent_at);
 
 -- state, further: 8 unknown to the node that met it; it holds its key back until one that knows it comes.
 -- So often in a row the process ended while it may have been running.
@@ -65,3 +85,6 @@ CREATE INDEX {fluens}inbox_waiting ON {fluens}inbox (consumer_id, key_hash, seq)
 DROP INDEX {fluens}inbox_blocking;
 CREATE INDEX {fluens}inbox_blocking ON {fluens}inbox (consumer_id, key_hash, seq) WHERE state IN (2, 7, 8);
 CREATE INDEX {fluens}inbox_unknown ON {fluens}inbox (consumer_id, slot) WHERE state = 8;
+-- The slot at its end: what is another node's is stepped over without reading the rows.
+DROP INDEX {fluens}inbox_ready;
+CREATE INDEX {fluens}inbox_ready ON {fluens}inbox (consumer_id, priority DESC, seq, slot) WHERE state = 0;

@@ -7,6 +7,7 @@ mod letters;
 mod nodes;
 mod overview;
 mod registry;
+mod relay;
 mod schedule;
 mod schema;
 mod settle;
@@ -28,6 +29,7 @@ macro_rules! stamp {
         $crate::sql::stamp_prelude::stamp_schedule!($store);
         $crate::sql::stamp_prelude::stamp_upkeep!($store);
         $crate::sql::stamp_prelude::stamp_registry!($store);
+        $crate::sql::stamp_prelude::stamp_relays!($store);
         $crate::sql::stamp_prelude::stamp_nodes!($store);
         $crate::sql::stamp_prelude::stamp_overview!($store);
         $crate::sql::stamp_prelude::stamp_control!($store);
@@ -43,13 +45,14 @@ pub(crate) mod prelude {
     pub(crate) use super::{
         control::stamp_control, in_transaction, inbox::stamp_inbox, letters::stamp_letters,
         nodes::stamp_nodes, overview::stamp_overview, pairs_of, registry::stamp_registry,
-        schedule::stamp_schedule, schema::stamp_schema, settle::stamp_settle, stamp, upkeep::stamp_upkeep,
+        relay::stamp_relays, schedule::stamp_schedule, schema::stamp_schema, settle::stamp_settle, stamp,
+        upkeep::stamp_upkeep,
     };
     pub(crate) use crate::{
         Acked, ConsumerSeen, Due, Edit, Ended, Fetch, Held, Holding, HoldsBack, Id, Joined, Letter,
         LetterState, Look, Migration, Named, NewLetter, NewNode, NodeSeen, Pulse, Recurring, Registration,
-        Retention, SCHEMA_VERSION, SchemaVersion, Standstill, Survey, Swept, Tables, Taken, Ts, Unrun,
-        Unsubscribed, Waits, Wanted,
+        Retention, Route, SCHEMA_VERSION, SchemaVersion, SourceRelay, Standstill, Survey, Swept, Tables,
+        Taken, Ts, Unrun, Unsubscribed, Waits, Wanted,
         sql::{
             bind::List,
             control::{
@@ -70,8 +73,9 @@ pub(crate) mod prelude {
             },
             nodes::{
                 AllKnow, AllSlots, Beat, ClearSuspects, ForgetKnows, Free, FreeSuspect, Generation,
-                GiveSlots, InsertKnows, InsertNode, InsertSlots, LockDead, MemberRow, Members, MoveOn,
-                NoteNeed, Paused, RemoveNode, SlotColumns, TakeSlots, granted, knows, member, slot_row,
+                GiveSlots, InsertKnows, InsertNode, InsertSlots, LockDead, LockNode, MemberRow, Members,
+                MoveOn, NoteNeed, Paused, RemoveNode, SlotColumns, TakeSlots, granted, knows, member,
+                slot_row,
             },
             overview::{
                 ConsumerColumns, NodeColumns, SeeBacklog, SeeConsumers, SeeHoldings, SeeNames, SeeNodes,
@@ -81,6 +85,7 @@ pub(crate) mod prelude {
                 self, IdsOfNames, LockRegistry, Merge, MoveHalted, MoveLetters, MoveRows, NameConsumer,
                 NewConsumer, PresentName, Subscribe, SubscribeAgain, Unsubscribe,
             },
+            relay::{Identity, LeadsTo, LetIn, NoteSent, SubscribeRemote},
             schedule::{
                 CancelPlanned, CancelUnplanned, Fire, MovePlanned, MoveUnplanned, NextFiring, ReadClock,
                 planned_states,
@@ -92,8 +97,8 @@ pub(crate) mod prelude {
             },
             text::micros,
             upkeep::{
-                RECURRING_KEPT, SweepEnded, SweepHistory, SweepKeysByTime, SweepKeysDone, SweepLetters,
-                SweepRecurring, SweepSeen,
+                ARRIVED_KEPT, RECURRING_KEPT, SweepEnded, SweepHistory, SweepKeysByTime, SweepKeysDone,
+                SweepLetters, SweepRecurring, SweepSeen, SweepSent,
             },
         },
     };

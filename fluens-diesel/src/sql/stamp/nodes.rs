@@ -89,6 +89,7 @@ macro_rules! stamp_nodes {
 
             async fn leave(conn: &mut Self::Conn, tables: &Tables, node: i64) -> QueryResult<()> {
                 in_transaction::<Self, _>(conn, async |conn| {
+                    LockNode { tables: tables.clone(), node }.execute(conn).await?;
                     Free { tables: tables.clone(), node }.execute(conn).await?;
                     ForgetKnows { tables: tables.clone(), node }.execute(conn).await?;
                     RemoveNode { tables: tables.clone(), node }.execute(conn).await?;
@@ -138,14 +139,13 @@ macro_rules! stamp_nodes {
             async fn note_need(
                 conn: &mut Self::Conn,
                 tables: &Tables,
-                node: i64,
                 (consumer, slot): (i32, i16),
                 version: i32,
                 message: &str,
             ) -> QueryResult<()> {
                 in_transaction::<Self, _>(conn, async |conn| {
                     let message = message.to_owned();
-                    NoteNeed { tables: tables.clone(), node, consumer, slot, version, message }
+                    NoteNeed { tables: tables.clone(), consumer, slot, version, message }
                         .execute(conn)
                         .await?;
                     MoveOn { tables: tables.clone() }.get_result::<(i64,)>(conn).await?;
@@ -159,9 +159,11 @@ macro_rules! stamp_nodes {
                 tables: &Tables,
                 node: i64,
                 consumer: i32,
+                done: &[i16],
             ) -> QueryResult<Vec<i16>> {
                 Self::alone_writing(conn, tables, async |conn| {
-                    let clear = ClearSuspects { tables: tables.clone(), node, consumer };
+                    let done = done.iter().copied().collect();
+                    let clear = ClearSuspects { tables: tables.clone(), node, consumer, done };
                     let cleared: Vec<(i16,)> = clear.load(conn).await?;
                     Ok(cleared.into_iter().map(|(slot,)| slot).collect())
                 })

@@ -20,13 +20,19 @@ macro_rules! stamp_upkeep {
                     let ended = SweepEnded { tables: tables(), keep_micros: micros(kept.expired), limit };
                     let letters =
                         SweepLetters { tables: tables(), keep_micros: micros(kept.dead_letters), limit };
-                    let seen = SweepSeen { tables: tables(), keep_micros: micros(kept.seen), limit };
+                    let seen =
+                        SweepSeen { tables: tables(), afar: false, keep_micros: micros(kept.seen), limit };
+                    let arrived = micros(kept.seen.max(ARRIVED_KEPT));
+                    let arrived = SweepSeen { tables: tables(), afar: true, keep_micros: arrived, limit };
+                    let sent = SweepSent { tables: tables(), keep_micros: micros(kept.sent), limit };
                     let recurring = SweepRecurring { tables: tables(), keep_micros: micros(RECURRING_KEPT) };
                     Ok(Some(Swept {
                         processed: history.execute(conn).await?,
                         expired: ended.execute(conn).await?,
                         dead_letters: letters.execute(conn).await?,
+                        sent: sent.execute(conn).await?,
                         deduplication: seen.execute(conn).await?
+                            + arrived.execute(conn).await?
                             + SweepKeysByTime { tables: tables(), limit }.execute(conn).await?
                             + SweepKeysDone { tables: tables(), limit }.execute(conn).await?
                             + recurring.execute(conn).await?,

@@ -30,6 +30,8 @@ pub enum Keep {
     DeadLetters,
     /// Ids given by callers: for so long a second publishing is noticed; 7 days by default.
     Seen,
+    /// Notes of what was carried to another database, and when; 7 days by default.
+    Sent,
 }
 
 impl Keep {
@@ -39,6 +41,7 @@ impl Keep {
             Keep::Expired => "expired",
             Keep::DeadLetters => "dead_letters",
             Keep::Seen => "seen",
+            Keep::Sent => "sent",
         }
     }
 }
@@ -131,6 +134,7 @@ impl Default for Settings {
                 expired: WEEK,
                 dead_letters: Duration::from_hours(30 * 24),
                 seen: WEEK,
+                sent: WEEK,
             },
             node: None,
             heartbeat: Duration::from_secs(3),
@@ -300,7 +304,7 @@ mod tests {
         assert_eq!(seconds(settings.policy("c.d", Some(ATTRIBUTE))), (vec![], vec![7]));
         assert_eq!(seconds(settings.policy("a.b", Some(ATTRIBUTE))), (vec![], vec![2, 3]));
         assert_eq!((settings.retention.seen, settings.retention.expired), (Duration::ZERO, WEEK / 7));
-        let wrong = "[retry]\nmemory = \"soon\"\n[retention]\nseen = \"x\"\nsent = \"1d\"\n[consumer]\nx = 1";
+        let wrong = "[retry]\nmemory = \"soon\"\n[retention]\nseen = \"x\"\nbent = \"1d\"\n[consumer]\nx = 1";
         assert_eq!(load(&[], wrong, &[]).1.len(), 4);
     }
 

@@ -32,7 +32,7 @@ const KEYS: [&str; 19] = [
 const MODULE_KEYS: [&str; 2] = ["database", "schema"];
 const CONSUMER_KEYS: [&str; 1] = ["retry"];
 const RETRY_KEYS: [&str; 2] = ["memory", "stored"];
-const RETENTION_KEYS: [&str; 4] = ["processed", "expired", "dead_letters", "seen"];
+const RETENTION_KEYS: [&str; 5] = ["processed", "expired", "dead_letters", "seen", "sent"];
 
 pub(super) struct Reader {
     pub(super) settings: Settings,
@@ -74,6 +74,7 @@ impl Reader {
                 "expired" => &mut self.settings.retention.expired,
                 "dead_letters" => &mut self.settings.retention.dead_letters,
                 "seen" => &mut self.settings.retention.seen,
+                "sent" => &mut self.settings.retention.sent,
                 _ => {
                     self.unknown(&path, &key, &value, &RETENTION_KEYS);
                     continue;
