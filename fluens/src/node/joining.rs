@@ -92,6 +92,7 @@ impl<S: Store> Member<S> {
             S::leave(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, self.last)
                 .await?;
             self.enter().await?;
+            tracing::warn!(node = %self.profile.name, "joined again, as another node");
             self.survey().await
         });
         let back = back.await;

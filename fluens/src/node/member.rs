@@ -182,7 +182,7 @@ impl<S: Store> Member<S> {
                 }
             }
             Ok(None) => {
-                tracing::warn!(node = %self.profile.name, "was taken for dead by the others; joining again");
+                tracing::warn!(node = %self.profile.name, "was taken for dead by the others");
                 self.db.node.lost();
             }
             Err(error) => self.broken(&error),

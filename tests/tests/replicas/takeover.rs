@@ -44,7 +44,7 @@ fn what_a_frozen_node_had_is_done_elsewhere_and_its_own_commit_is_refused(world:
     zombie.signal("-CONT");
     zombie.wait_for(1, "wrote 1");
     // It joins again, as another node, and does its part.
-    zombie.wait_for_log("joining again");
+    zombie.wait_for_log("joined again");
     zombie.tell("publish 2 200 50 write");
     wait_for_done(world, 200);
     wait_until_empty(world);
@@ -154,7 +154,7 @@ fn a_frozen_node_that_holds_a_row_does_not_keep_it() {
     heir.tell("pass 1");
     wait_for_done(&world, 1);
     zombie.signal("-CONT");
-    zombie.wait_for_log("joining again");
+    zombie.wait_for_log("joined again");
     wait_until_empty(&world);
     assert_all_well(&world);
     assert_eq!(world.number("SELECT pieces AS n FROM stock WHERE id = 0"), 999_999);
