@@ -226,6 +226,7 @@ pub struct Swept {
 
 /// What waits for one consumer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // they are independent of each other
 pub struct Look {
     /// The consumer.
     pub consumer: i32,
