@@ -1,0 +1,55 @@
+//! A program that carries messages from one database to another, killed again and again: none is lost on the way, none
+//! arrives twice, and every key stays in order.
+
+#[path = "program/process.rs"]
+#[allow(dead_code)] // shared with the tests of other programs
+mod process;
+
+use std::{collections::BTreeMap, path::Path};
+
+use diesel::{prelude::*, sql_types::BigInt};
+use process::Process;
+use tempfile::tempdir;
+
+#[derive(QueryableByName)]
+struct Number {
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+}
+
+fn numbers(file: &Path, sql: &str) -> Vec<i64> {
+    let mut conn = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+    let rows: Vec<Number> = diesel::sql_query(sql).load(&mut conn).unwrap();
+    rows.into_iter().map(|row| row.n).collect()
+}
+
+#[test]
+fn killed_again_and_again_it_carries_each_message_once_and_in_order() {
+    const LAST: i64 = 4000;
+    let folder = tempdir().unwrap();
+    let start =
+        || Process::start_program(env!("CARGO_BIN_EXE_carrier"), folder.path(), &[&LAST.to_string()], &[]);
+    // All that is waited for together is less than there is: it is never done when it is killed.
+    for wrote in [1, 30, 150, 3, 300, 77, 230, 151, 400] {
+        let carrier = start();
+        carrier.wait_for(wrote, "wrote");
+        carrier.kill();
+    }
+    let ended = start().ended();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+
+    let (here, there) = (folder.path().join("here.db"), folder.path().join("there.db"));
+    let all = Vec::from_iter(1..=LAST);
+    assert_eq!(numbers(&here, "SELECT n FROM sent ORDER BY n"), all, "published with their data");
+    assert_eq!(numbers(&there, "SELECT n FROM effects ORDER BY n"), all, "each exactly once");
+    let mut keys: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+    for n in numbers(&there, "SELECT n FROM effects ORDER BY place") {
+        keys.entry(n % 7).or_default().push(n);
+    }
+    for (key, order) in keys {
+        assert!(order.is_sorted(), "key {key}: {order:?}");
+    }
+    for file in [&here, &there] {
+        assert_eq!(numbers(file, "SELECT count(*) AS n FROM fluens_inbox"), [0], "nothing is left");
+    }
+}
