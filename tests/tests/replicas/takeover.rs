@@ -1,5 +1,7 @@
 //! Faults 8, 9, 12 and 28: nodes that freeze, are slow, have another clock or hold locks.
 
+use std::collections::BTreeSet;
+
 use crate::{
     ledger::*,
     on_each_database,
@@ -11,6 +13,7 @@ on_each_database! {
     what_a_frozen_node_had_is_done_elsewhere_and_its_own_commit_is_refused,
     a_consumer_longer_than_the_lease_keeps_its_slot,
     consumers_that_block_every_thread_keep_their_slots,
+    what_runs_is_not_begun_elsewhere_when_slots_move,
     killed_ones_are_taken_over,
     one_that_stops_hands_over_at_once,
     a_second_node_of_a_name_is_refused_while_the_first_is_alive,
@@ -81,6 +84,26 @@ fn consumers_that_block_every_thread_keep_their_slots(world: &impl World) {
     wait_for_done(world, 40);
     wait_until_empty(world);
     assert_all_well(world);
+}
+
+fn what_runs_is_not_begun_elsewhere_when_slots_move(world: &impl World) {
+    let mut one = world.replica(&[]);
+    one.tell("publish 1 64 64 gate");
+    let mut begun = one.wait_for(4, "begun");
+    let mut other = world.replica(&[]);
+    begun.extend(other.wait_for(4, "begun"));
+    for replica in [&mut one, &mut other] {
+        replica.tell("open");
+    }
+    wait_until_empty(world);
+    assert_all_well(world);
+    for replica in [one, other] {
+        replica.terminate();
+        begun.extend(replica.ended().stdout);
+    }
+    begun.retain(|line| line.starts_with("begun"));
+    let different: BTreeSet<&String> = begun.iter().collect();
+    assert_eq!((begun.len(), different.len()), (64, 64), "each was begun once");
 }
 
 fn killed_ones_are_taken_over(world: &impl World) {
