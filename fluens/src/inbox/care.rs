@@ -6,6 +6,8 @@ use fluens_diesel::Due;
 
 /// So many of a slot are run with care: a node has no more than that at work.
 const ENOUGH: usize = 1000;
+/// So many of a key: a group that did not commit held no more of it.
+const ENOUGH_OF_KEY: usize = 50;
 
 /// What was suspected so far, slot by slot.
 #[derive(Default)]
@@ -13,43 +15,32 @@ pub(crate) struct Care(HashMap<i16, Suspected>);
 
 #[derive(Default)]
 struct Suspected {
-    /// Of each key the first.
-    first_of_key: HashMap<i64, i64>,
-    without_key: HashSet<i64>,
-}
-
-impl Suspected {
-    fn len(&self) -> usize {
-        self.first_of_key.len() + self.without_key.len()
-    }
+    rows: HashSet<i64>,
+    of_key: HashMap<i64, usize>,
 }
 
 impl Care {
     /// Whether it may have been running when the owner of its slot died, which had stored messages up to `until`. Of a key
-    /// only the first can have been: those behind it were waiting for it. (In a group several of a key ran; then the first
-    /// that is left is the first at the next death.)
+    /// only the first can have been: those behind them were waiting.
     pub(crate) fn is_for(&mut self, row: &Due, until: i64) -> bool {
         if row.seq > until && row.attempt == 0 {
             return false;
         }
-        let suspected = self.0.entry(row.slot).or_default();
-        let enough = suspected.len() >= ENOUGH;
-        match row.key_hash {
-            // Fetched again it is suspect again.
-            Some(key) => match suspected.first_of_key.get(&key) {
-                Some(first) => *first == row.seq,
-                None if enough => false,
-                None => suspected.first_of_key.insert(key, row.seq).is_none(),
-            },
-            None => {
-                suspected.without_key.contains(&row.seq) || (!enough && suspected.without_key.insert(row.seq))
-            }
+        let Suspected { rows, of_key } = self.0.entry(row.slot).or_default();
+        if rows.contains(&row.seq) {
+            return true; // fetched again
         }
+        let enough_of_key = row.key_hash.is_some_and(|key| {
+            let of_key = of_key.entry(key).or_default();
+            *of_key += 1;
+            *of_key > ENOUGH_OF_KEY
+        });
+        !enough_of_key && rows.len() < ENOUGH && rows.insert(row.seq)
     }
 
     /// Slots of which enough were run.
     pub(crate) fn done(&self) -> Vec<i16> {
-        self.0.iter().filter(|(_, suspected)| suspected.len() >= ENOUGH).map(|(slot, _)| *slot).collect()
+        self.0.iter().filter(|(_, suspected)| suspected.rows.len() >= ENOUGH).map(|(slot, _)| *slot).collect()
     }
 
     /// They are like any other.
@@ -88,14 +79,17 @@ mod tests {
     }
 
     #[test]
-    fn of_a_key_the_first_and_of_the_rest_all_up_to_the_death() {
+    fn the_first_of_each_key_and_what_has_none_up_to_the_death() {
         let mut care = Care::default();
-        assert!(care.is_for(&row(1, Some(5), 0), 10));
-        assert!(!care.is_for(&row(2, Some(5), 0), 10), "it was waiting behind the first");
-        assert!(care.is_for(&row(1, Some(5), 0), 10), "fetched again");
-        assert!(care.is_for(&row(3, None, 0), 10) && care.is_for(&row(4, None, 0), 10));
-        assert!(!care.is_for(&row(11, Some(6), 0), 10), "published later");
-        assert!(care.is_for(&row(12, Some(8), 1), 10), "it had failed before, and may have been tried again");
+        assert!((1..=50).all(|seq| care.is_for(&row(seq, Some(5), 0), 100)));
+        assert!(!care.is_for(&row(51, Some(5), 0), 100), "it was waiting behind the others");
+        assert!(care.is_for(&row(1, Some(5), 0), 100), "fetched again");
+        assert!(care.is_for(&row(60, None, 0), 100) && care.is_for(&row(61, None, 0), 100));
+        assert!(!care.is_for(&row(101, Some(6), 0), 100), "published later");
+        assert!(
+            care.is_for(&row(102, Some(8), 1), 100),
+            "it had failed before, and may have been tried again"
+        );
     }
 
     #[test]

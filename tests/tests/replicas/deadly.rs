@@ -25,9 +25,7 @@ fn a_message_that_ends_its_process_is_given_up_and_the_others_go_on(world: &impl
         is_given_up()
     });
     assert!((2..=4).contains(&deaths), "it ended {deaths} processes");
-    let sent: i64 = world.number("SELECT count(*) AS n FROM sent");
-    let missing = i64::from(sent == 201);
-    if missing == 1 {
+    if world.number("SELECT count(*) AS n FROM sent") == 201 {
         // The one that was to publish the rest died of it first.
         replicas[0].tell("publish 202 500 50 write");
     }
@@ -35,8 +33,6 @@ fn a_message_that_ends_its_process_is_given_up_and_the_others_go_on(world: &impl
     wait_until_empty(world);
     world.run_sql("DELETE FROM sent WHERE n = 201");
     assert_all_well(world);
-    let suspects = "SELECT count(*) AS n FROM fluens_slot WHERE suspect_until IS NOT NULL AND slot < 0";
-    assert_eq!(world.number(suspects), 0);
 }
 
 fn revived(world: &impl World) -> Process {
