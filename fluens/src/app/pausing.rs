@@ -1,10 +1,15 @@
 //! Consumers that stand still until told to go on: stored, for all nodes. A node gives the slots of what stands still back
 //! (`node/balance.rs`), and so fetches nothing of it.
 
-use fluens_diesel::{Control as _, Standstill};
+use std::time::Duration;
+
+use fluens_diesel::{Control as _, Nodes as _, Standstill};
 
 use super::Handle;
 use crate::{Error, module::Module};
+
+/// How long the node of this process is waited for.
+const HEEDED_WITHIN: Duration = Duration::from_secs(2);
 
 /// Pausing and resuming.
 impl<M: Module> Handle<M> {
@@ -72,19 +77,28 @@ impl<M: Module> Handle<M> {
     async fn stand_still(&self, what: Standstill) -> Result<bool, Error> {
         let mut conn = self.db.writer().await?;
         let paused = M::Db::pause(&mut conn, &self.db.tables, &what).await?;
+        let generation = M::Db::generation(&mut conn, &self.db.tables).await?;
         drop(conn);
         tracing::info!(?what, paused, "paused");
-        self.db.node.survey_soon();
+        self.heeded(generation).await;
         Ok(paused)
     }
 
     async fn go_on(&self, what: Standstill) -> Result<bool, Error> {
         let mut conn = self.db.writer().await?;
         let resumed = M::Db::resume(&mut conn, &self.db.tables, &what).await?;
+        let generation = M::Db::generation(&mut conn, &self.db.tables).await?;
         drop(conn);
         tracing::info!(?what, resumed, "resumed");
-        self.db.node.survey_soon();
+        self.heeded(generation).await;
         Ok(resumed)
+    }
+
+    /// All nodes are told; this one has acted upon it when this returns, so that whoever waits for quiet then waits for what
+    /// goes on. One that has no contact to its database does not keep us: it will.
+    async fn heeded(&self, generation: i64) {
+        self.db.node.survey_soon();
+        let _ = tokio::time::timeout(HEEDED_WITHIN, self.db.node.has_surveyed(generation)).await;
     }
 
     /// Only this module's consumers are this module's to decide about.

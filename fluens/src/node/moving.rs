@@ -47,6 +47,7 @@ impl<S: Store> Member<S> {
         if *self.stage.borrow() == Stage::Works {
             self.rebalance(&shares, &survey, me).await?;
         }
+        self.db.node.surveyed(survey.generation);
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use fluens_diesel::{Granted, Heard, Knows, SLOTS};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 /// No node has this id: whoever settles with it is refused.
 pub(super) const NOBODY: i64 = 0;
@@ -37,6 +37,8 @@ pub(crate) struct Node {
     survived: Mutex<HashSet<i64>>,
     /// Something was refused: perhaps because the node was declared dead.
     doubtful: AtomicBool,
+    /// The generation that was last acted upon.
+    surveyed: watch::Sender<i64>,
 }
 
 /// More are not remembered: memory is bounded.
@@ -110,6 +112,18 @@ impl Node {
     pub(crate) fn survey_soon(&self) {
         self.news().nodes = true;
         self.bell.notify_one();
+    }
+
+    pub(super) fn surveyed(&self, generation: i64) {
+        self.surveyed.send_replace(generation);
+    }
+
+    /// Resolves when the node has acted upon all that there was by then. At once, if it takes part no longer.
+    pub(crate) async fn has_surveyed(&self, generation: i64) {
+        if self.id() != NOBODY {
+            // The sender lives as long as we do.
+            let _ = self.surveyed.subscribe().wait_for(|seen| *seen >= generation).await;
+        }
     }
 
     /// A settlement was refused: the node asks at once whether it is still alive.
