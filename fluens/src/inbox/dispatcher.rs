@@ -164,8 +164,10 @@ impl<M: Module> Dispatcher<M> {
         let rows = rows?;
         let full = rows.len() >= self.inbox.consumer.limits.batch;
         let rows = self.merged(rows, node, sent_at).await?;
+        // With some in hand, one of them may be what is due.
+        let found_none = rows == 0 && fetch.taken.is_empty();
         for look in looks? {
-            self.inbox.signal.heed(&look);
+            self.inbox.signal.heed_after_fetch(&look, found_none);
         }
         if promoted > 0 || full {
             // A bounded number moved: there may be more.

@@ -99,6 +99,14 @@ impl Signal {
         }
     }
 
+    /// The same, right after held rows were fetched: one that became due in between was not among them, and is not forgotten.
+    pub(crate) fn heed_after_fetch(&self, look: &Look, found_none: bool) {
+        self.heed(look);
+        if found_none && look.next_held == Some(Duration::ZERO) {
+            self.due_after(Duration::from_millis(1));
+        }
+    }
+
     /// A row published for later will be due after that long. An earlier time stays, also one that has come and was not
     /// heeded yet: the clock may have moved on since the database was asked. To look in vain costs little.
     fn scheduled_after(&self, after: Duration) {

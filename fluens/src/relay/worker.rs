@@ -141,7 +141,7 @@ impl<S: Store> Relay<S> {
         let mut conn = db.reader().await?;
         let rows = S::fetch_held(&mut conn, &db.tables, fetch).await?;
         for look in S::look(&mut conn, &db.tables, &held).await? {
-            signal.heed(&look);
+            signal.heed_after_fetch(&look, rows.is_empty());
         }
         if promoted > 0 || rows.len() >= BATCH {
             // A bounded number moved: there may be more.
