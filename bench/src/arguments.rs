@@ -21,7 +21,8 @@ the bars. bench/results/ gets latest.json and bench.svg.
   --rounds N     how often each is measured (5; with --quick 3)
   --only NAMES   some of these, divided by commas: drain, consume, publish,
                  latency, sqlite, backlog, crowd, replicas, idle, durability,
-                 compile
+                 compile (drain has to fill the queue, and so also measures
+                 publishing 500 per transaction)
   --strict       a bar that is missed fails the run too
   --readme       measure nothing; write the figures of bench/results/latest.json
                  into README.md and the chart to docs/bench.svg

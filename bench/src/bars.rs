@@ -136,7 +136,9 @@ mod tests {
             ("slow", [10.0, 5.0]),
             ("quick", [30.0, 15.0]),
         ] {
-            values.map(|value| measures.add("drain", contestant, value));
+            for value in values {
+                measures.add("drain", contestant, value);
+            }
         }
         measures
     }

@@ -3,7 +3,7 @@
 use std::{
     fmt::Write,
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
     time::Instant,
 };
@@ -59,10 +59,11 @@ fn write_crate(folder: &Path, name: &str, count: usize) -> Result<()> {
     Ok(fs::write(source.join("main.rs"), program(count))?)
 }
 
-fn manifest(name: &str, fluens: &PathBuf) -> String {
+fn manifest(name: &str, fluens: &Path) -> String {
     format!(
         "[workspace]\n\n[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
-         [dependencies]\nfluens = {{ path = {fluens:?} }}\n"
+         [dependencies]\nfluens = {{ path = \"{}\" }}\n",
+        fluens.display()
     )
 }
 

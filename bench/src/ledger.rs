@@ -21,7 +21,6 @@ struct Pages {
     expected: i64,
     seen: AtomicI64,
     disorder: AtomicI64,
-    first: AtomicI64,
     mark: i64,
     marked: AtomicI64,
     newest: Vec<AtomicI64>,
@@ -36,7 +35,6 @@ impl Ledger {
             expected,
             seen: AtomicI64::new(0),
             disorder: AtomicI64::new(0),
-            first: AtomicI64::new(0),
             mark,
             marked: AtomicI64::new(0),
             newest: (0..keys).map(|_| AtomicI64::new(-1)).collect(),
@@ -51,9 +49,6 @@ impl Ledger {
             self.0.disorder.fetch_add(1, Relaxed);
         }
         let seen = self.0.seen.fetch_add(1, Relaxed) + 1;
-        if seen == 1 {
-            self.0.first.store(now(), Relaxed);
-        }
         if seen == self.0.mark {
             self.0.marked.store(now(), Relaxed);
         }
@@ -69,11 +64,6 @@ impl Ledger {
 
     pub(crate) fn seen(&self) -> i64 {
         self.0.seen.load(Relaxed)
-    }
-
-    /// When the first message was seen.
-    pub(crate) fn first(&self) -> i64 {
-        self.0.first.load(Relaxed)
     }
 
     /// The mark, and when it was reached if it comes before the end.

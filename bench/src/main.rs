@@ -21,6 +21,8 @@ mod rounds;
 
 mod once;
 
+mod replicas;
+
 mod compile;
 
 // What the processes do.

@@ -16,10 +16,12 @@ pub(crate) enum Unit {
     Seconds,
     Mebibytes,
     Percent,
+    /// To the database, in a second.
+    Queries,
 }
 
 impl Unit {
-    /// Of rates, more is better; of all else, less.
+    /// Of messages per second, more is better; of all else, less.
     pub(crate) fn more_is_better(self) -> bool {
         self == Unit::PerSecond
     }
@@ -31,6 +33,7 @@ impl Unit {
             Unit::Seconds => "s",
             Unit::Mebibytes => "MiB",
             Unit::Percent => "%",
+            Unit::Queries => "queries/s",
         }
     }
 }
@@ -52,8 +55,7 @@ pub(crate) const MEASURES: &[Measure] = &[
     measure("crowd", "drain, 64 consumers with 16 lanes, a key per message", Unit::PerSecond),
     measure("replicas-one", "consumer that waits 5 ms, 16 lanes: one process", Unit::PerSecond),
     measure("replicas-four", "consumer that waits 5 ms, 16 lanes: four processes", Unit::PerSecond),
-    // A rate, but the fewer the better: hence not `PerSecond`.
-    measure("idle-queries", "idle node, queries in a second", Unit::Seconds),
+    measure("idle-queries", "idle node, questions to the database", Unit::Queries),
     measure("idle-cpu", "idle node, of a core", Unit::Percent),
     measure("compile", "what 100 messages and consumers add to a debug build", Unit::Seconds),
 ];

@@ -10,7 +10,7 @@ pub(crate) const KEYS: i64 = 10_000;
 /// How many messages share a transaction when many are published at once.
 pub(crate) const MANY: i64 = 500;
 
-pub(crate) const ORDER: &str = "5f0c2c1e-7a53-4b7e-9a52-0c8f6b6f2a11";
+pub(crate) const REFERENCE: &str = "5f0c2c1e-7a53-4b7e-9a52-0c8f6b6f2a11";
 pub(crate) const KIND: &str = "order.placed";
 
 /// The body as the floors store it. fluens has the same fields in a `#[message]`.
@@ -18,13 +18,13 @@ pub(crate) const KIND: &str = "order.placed";
 struct Body {
     n: i64,
     key: i64,
-    order: &'static str,
+    reference: &'static str,
     kind: &'static str,
     sent: i64,
 }
 
 pub(crate) fn json(n: i64) -> String {
-    let body = Body { n, key: n % KEYS, order: ORDER, kind: KIND, sent: now() };
+    let body = Body { n, key: n % KEYS, reference: REFERENCE, kind: KIND, sent: now() };
     serde_json::to_string(&body).expect("plain fields")
 }
 

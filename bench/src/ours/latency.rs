@@ -14,8 +14,8 @@ pub(super) async fn measure(url: &str, n: i64) -> Result<()> {
     publish.args(["worker", "fluens", "publish-slowly", &n.to_string()]);
     let mut publisher = publish.spawn()?;
     program.ledger.complete().await?;
-    let published = tokio::task::spawn_blocking(move || publisher.wait()).await??;
-    ensure!(published.success(), "the publisher failed");
+    let exit = tokio::task::spawn_blocking(move || publisher.wait()).await??;
+    ensure!(exit.success(), "the publisher failed");
     print_quantiles(&program.ledger.delays());
     app.shutdown().await?;
     program.ledger.check()

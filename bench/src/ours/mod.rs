@@ -25,7 +25,7 @@ fn tuned<L>(app: Builder<L>, url: &str) -> Builder<L> {
     app.database(url).batch(500)
 }
 
-/// `more`: for `drain`, how many messages the rate is of; for `idle`, how many seconds to watch.
+/// `more`: for `drain`, how many messages the rate is of.
 pub(crate) async fn run(what: &str, url: &str, n: i64, more: Option<i64>) -> Result<()> {
     match what {
         "prepare-drain" => consume::subscribe(program::noop(url, n, n)).await,
@@ -42,7 +42,8 @@ pub(crate) async fn run(what: &str, url: &str, n: i64, more: Option<i64>) -> Res
         "crowd" => consume::all(crowd::app(url, n)).await,
         "latency" => latency::measure(url, n).await,
         "replica" => replica::serve(url, n).await,
-        "idle" => idle::watch(url, n, more.unwrap_or(20)).await,
+        "idle" => idle::watch(program::noop(url, 0, 0), url, n).await,
+        "idle-crowd" => idle::watch(crowd::app(url, 0), url, n).await,
         "sqlite" => sqlite::consume(url, n).await,
         _ => bail!("fluens does not {what}"),
     }

@@ -7,7 +7,7 @@ use fluens::{Builder, diesel_prelude::*, postgres as db, prelude::*};
 use super::tuned;
 use crate::{
     ledger::Ledger,
-    order::{KEYS, KIND, ORDER, now},
+    order::{KEYS, KIND, REFERENCE, now},
 };
 
 fluens::module! { pub(super) Sender { db: db::Db, publishes: [external Order] } }
@@ -20,14 +20,14 @@ fluens::module! { pub(super) Timing { db: db::Db, consumes: [Order] } }
 pub(super) struct Order {
     pub(super) n: i64,
     pub(super) key: i64,
-    pub(super) order: String,
+    pub(super) reference: String,
     pub(super) kind: String,
     pub(super) sent: i64,
 }
 
 impl Order {
     pub(super) fn new(n: i64) -> Self {
-        Order { n, key: n % KEYS, order: ORDER.to_owned(), kind: KIND.to_owned(), sent: now() }
+        Order { n, key: n % KEYS, reference: REFERENCE.to_owned(), kind: KIND.to_owned(), sent: now() }
     }
 }
 

@@ -7,7 +7,6 @@ use fluens::Module;
 use tokio::sync::mpsc;
 
 use super::program::{self, Waiting};
-use crate::worker::print;
 
 /// How often it says how many it has consumed.
 const REPORT: Duration = Duration::from_millis(20);
@@ -29,8 +28,6 @@ pub(super) async fn serve(url: &str, n: i64) -> Result<()> {
     app.shutdown().await?;
     program.ledger.check_order()?;
     println!("seen {}", program.ledger.seen());
-    #[allow(clippy::cast_precision_loss)] // a time
-    print("first", program.ledger.first() as f64);
     Ok(())
 }
 

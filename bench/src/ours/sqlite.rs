@@ -6,7 +6,7 @@ use fluens::{Module, diesel_prelude::*, prelude::*, sqlite as db};
 use super::tuned;
 use crate::{
     ledger::Ledger,
-    order::{KEYS, KIND, MANY, ORDER, now},
+    order::{KEYS, KIND, MANY, REFERENCE, now},
     worker::print_rate,
 };
 
@@ -16,7 +16,7 @@ fluens::module! { Embedded { db: db::Db, publishes: [EmbeddedOrder], consumes: [
 struct EmbeddedOrder {
     n: i64,
     key: i64,
-    order: String,
+    reference: String,
     kind: String,
     sent: i64,
 }
@@ -51,7 +51,8 @@ pub(super) async fn consume(url: &str, n: i64) -> Result<(), anyhow::Error> {
 async fn publish(embedded: &Handle<Embedded>, n: i64) -> Result<(), anyhow::Error> {
     let table = "CREATE TABLE effects (place integer PRIMARY KEY, n bigint NOT NULL, key bigint NOT NULL)";
     embedded.connection().await?.batch_execute(table).await?;
-    let order = |n| EmbeddedOrder { n, key: n % KEYS, order: ORDER.into(), kind: KIND.into(), sent: now() };
+    let order =
+        |n| EmbeddedOrder { n, key: n % KEYS, reference: REFERENCE.into(), kind: KIND.into(), sent: now() };
     let mut next = 0;
     while next < n {
         let some: Vec<EmbeddedOrder> = (next..n.min(next + MANY)).map(order).collect();
