@@ -1,5 +1,7 @@
 //! What is about fluens alone: large backlogs, many consumers, several processes, an idle node, a crash.
 
+use std::thread;
+
 use anyhow::{Context, Result, ensure};
 
 use crate::{contestant::Figures, replicas, rounds::figure, run::Bench};
@@ -67,10 +69,14 @@ fn crowd(bench: &mut Bench<'_>) -> Result<()> {
     Ok(())
 }
 
+/// At the same time: they hardly do anything.
 fn idle(bench: &mut Bench<'_>) -> Result<()> {
-    let seconds = bench.plan.idle_seconds;
-    for (what, name) in [("idle", "fluens"), ("idle-crowd", "fluens, 64 consumers")] {
-        let figures = bench.server.with_database(|url| bench.fluens.run(url, what, seconds))?;
+    let watch = |what| bench.server.with_database(|url| bench.fluens.run(url, what, bench.plan.idle_seconds));
+    let (one, crowd) = thread::scope(|scope| {
+        let crowd = scope.spawn(|| watch("idle-crowd"));
+        (watch("idle"), crowd.join().expect("no panic"))
+    });
+    for (name, figures) in [("fluens", one?), ("fluens, 64 consumers", crowd?)] {
         bench.measures.add("idle-queries", name, figure(&figures, "queries")?);
         bench.measures.add("idle-cpu", name, figure(&figures, "cpu")?);
     }

@@ -28,7 +28,7 @@ impl Plan {
             compile: !options.quick,
             drain: size(50_000, 100_000),
             consume: size(10_000, 20_000),
-            publish_one: size(2_000, 8_000),
+            publish_one: size(2_000, 4_000),
             latency: size(150, 400),
             sqlite: size(20_000, 50_000),
             backlog: size(200_000, 1_000_000),

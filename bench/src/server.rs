@@ -25,7 +25,7 @@ impl Server {
         let options = options.set("synchronous_commit", "on").set("max_wal_size", "4GB");
         let cluster =
             Cluster::start(&options.set("checkpoint_timeout", "30min")).map_err(|text| anyhow!(text))?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         Ok(Server { cluster, runtime })
     }
 

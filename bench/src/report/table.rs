@@ -32,7 +32,7 @@ fn bars(report: &Report) -> String {
         let what = format!("{}{against}", measures::find(&bar.measure).title);
         let (value, low, high) = (short(bar.value), short(bar.low), short(bar.high));
         let verdict = if bar.met { "met" } else { "MISSED" };
-        writeln!(text, "  {verdict:<7}{value:>7}  {:<18}[{low} .. {high}]  {what}", bar.limit).ok();
+        writeln!(text, "  {verdict:<7}{value:>7}  {:<22}[{low} .. {high}]  {what}", bar.limit).ok();
     }
     let met = report.bars.iter().filter(|bar| bar.met).count();
     writeln!(text, "{met} of {} bars met; every message counted, every key in order", report.bars.len()).ok();
