@@ -6,9 +6,6 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{contestant::Figures, replicas, rounds::figure, run::Bench};
 
-/// For what is compared with itself.
-pub(crate) const TURNS: usize = 3;
-
 type Part = fn(&mut Bench<'_>) -> Result<()>;
 
 pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<()> {
@@ -31,7 +28,7 @@ pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<()> {
 /// The rate of the first ones out of many, and of few. Memory is that of draining the many.
 fn backlog(bench: &mut Bench<'_>) -> Result<()> {
     let (small, large) = (10_000, bench.plan.backlog);
-    for _ in 0..TURNS {
+    for _ in 0..bench.plan.turns {
         let few = drained(bench, small, small)?;
         bench.measures.add("backlog-small", "fluens", figure(&few, "rate")?);
     }
@@ -54,7 +51,7 @@ fn drained(bench: &Bench<'_>, n: i64, mark: i64) -> Result<Figures> {
 /// One consumer, and sixty-four that share as many messages.
 fn crowd(bench: &mut Bench<'_>) -> Result<()> {
     let n = bench.plan.crowd;
-    for _ in 0..TURNS {
+    for _ in 0..bench.plan.turns {
         let alone = drained(bench, n, n)?;
         bench.measures.add("alone", "fluens", figure(&alone, "rate")?);
         let fluens = &bench.fluens;

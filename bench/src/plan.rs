@@ -5,6 +5,8 @@ use crate::arguments::Options;
 /// Numbers of messages, unless they say otherwise.
 pub(crate) struct Plan {
     pub(crate) rounds: usize,
+    /// For what is compared with itself, and not in the rounds.
+    pub(crate) turns: usize,
     pub(crate) rivals: bool,
     pub(crate) compile: bool,
     pub(crate) drain: i64,
@@ -24,6 +26,7 @@ impl Plan {
         let size = |quick, full| if options.quick { quick } else { full };
         Plan {
             rounds: options.rounds.unwrap_or(if options.quick { 3 } else { 5 }),
+            turns: if options.quick { 2 } else { 3 },
             rivals: !options.quick,
             compile: !options.quick,
             drain: size(50_000, 100_000),

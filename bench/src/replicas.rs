@@ -10,10 +10,10 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{once::TURNS, order::now, run::Bench, worker::rate};
+use crate::{order::now, run::Bench, worker::rate};
 
 pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<()> {
-    for _ in 0..TURNS {
+    for _ in 0..bench.plan.turns {
         for (measure, count) in [("replicas-one", 1), ("replicas-four", 4)] {
             let n = bench.plan.replica * i64::try_from(count)?;
             let rate = bench.server.with_database(|url| together(bench, url, count, n))?;

@@ -48,7 +48,7 @@ mod tests {
         let text = text(&example());
         assert!(text.contains("60,000/s   [54,000 .. 66,000]"), "{text}");
         assert!(text.contains("drain, nothing to do / rival & co"), "{text}");
-        assert!(text.contains("met      20.2  at most 32 MiB"), "{text}");
+        assert!(text.contains("met       20.2  at most 32 MiB"), "{text}");
     }
 
     #[test]
