@@ -15,7 +15,8 @@ synchronous_commit on, 127.0.0.1 only, removed afterwards):
 and SQLite in a file with synchronous = FULL. Rounds alternate between them.
 Every message is counted, and the order of every key is checked; a wrong count
 fails the run. Printed are medians, what they vary between, and ratios against
-the bars. bench/results/ gets latest.json and bench.svg.
+the bars. bench/results/ gets them as JSON and as a chart: latest.json and
+latest.svg if nothing was left out, else partial.json and partial.svg.
 
   --quick        smaller numbers, no rivals, no compile time: three minutes
   --rounds N     how often each is measured (5; with --quick 3)

@@ -1,6 +1,6 @@
 //! What is measured again and again, in turns.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::{
     contestant::{Contestant, Figures, Kind},
@@ -86,9 +86,23 @@ fn publish(bench: &mut Bench<'_>, contestant: &Contestant) -> Result<()> {
     let published = bench.server.with_database(|url| {
         contestant.run(url, "prepare-drain", n)?;
         bench.server.tidy(url)?;
-        contestant.run(url, "publish-one", n)
+        let published = contestant.run(url, "publish-one", n)?;
+        check_stored(bench, contestant, url, n)?;
+        Ok(published)
     })?;
     bench.measures.add("publish-one", contestant.name, figure(&published, "rate")?);
+    Ok(())
+}
+
+/// What was confirmed is there, once. Rivals are believed.
+fn check_stored(bench: &Bench<'_>, contestant: &Contestant, url: &str, n: i64) -> Result<()> {
+    let table = match contestant.kind {
+        Kind::Floor => "queue",
+        Kind::Fluens => "fluens_inbox",
+        Kind::Rival => return Ok(()),
+    };
+    let stored = bench.server.number(url, &format!("SELECT count(*) FROM {table}"))?;
+    ensure!(stored == n, "{}: {stored} of {n} published messages are there", contestant.name);
     Ok(())
 }
 

@@ -14,15 +14,20 @@ use crate::{
     arguments::Options,
     bars::{self, Against, Fared, Limit},
     measures::{self, Measures},
+    plan::Plan,
 };
 
 /// Where the files go, from the root of the repository.
 pub(crate) const RESULTS: &str = "bench/results";
 
+/// The files of the last run that left nothing out.
+pub(crate) const WHOLE: &str = "latest";
+
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) server: String,
     pub(crate) cores: usize,
+    pub(crate) rounds: usize,
     pub(crate) quick: bool,
     /// Some parts were left out.
     pub(crate) partial: bool,
@@ -48,11 +53,17 @@ impl Report {
         Report {
             server: server.to_owned(),
             cores: std::thread::available_parallelism().map_or(0, usize::from),
+            rounds: Plan::new(options).rounds,
             quick: options.quick,
             partial: !options.only.is_empty(),
             measures: measures.clone(),
             bars: bars::fared(measures).iter().map(verdict).collect(),
         }
+    }
+
+    /// Nothing was left out, and all of it is of full size.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.quick && !self.partial
     }
 
     pub(crate) fn met(&self) -> bool {
@@ -84,9 +95,11 @@ pub(crate) fn write(report: &Report) -> Result<()> {
     let folder = Path::new(RESULTS);
     fs::create_dir_all(folder)
         .with_context(|| format!("cannot make {RESULTS}; start it by scripts/bench"))?;
-    fs::write(folder.join("latest.json"), serde_json::to_string_pretty(report)? + "\n")?;
-    fs::write(folder.join("bench.svg"), chart::svg(report))?;
-    println!("\nwritten: {RESULTS}/latest.json and {RESULTS}/bench.svg");
+    // A quick look must not replace what a whole run has found out.
+    let name = if report.is_whole() { WHOLE } else { "partial" };
+    fs::write(folder.join(name).with_extension("json"), serde_json::to_string_pretty(report)? + "\n")?;
+    fs::write(folder.join(name).with_extension("svg"), chart::svg(report))?;
+    println!("\nwritten: {RESULTS}/{name}.json and {RESULTS}/{name}.svg");
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::{fmt::Write, fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{RESULTS, Report, figures::with_unit};
+use super::{RESULTS, Report, WHOLE, figures::with_unit};
 use crate::{
     bars::is_rival,
     measures::{MEASURES, Measure},
@@ -16,15 +16,14 @@ const BEGIN: &str = "<!-- bench: begin -->";
 const END: &str = "<!-- bench: end -->";
 
 pub(crate) fn update() -> Result<()> {
-    let folder = Path::new(RESULTS);
-    let latest =
-        fs::read_to_string(folder.join("latest.json")).context("no results yet: run scripts/bench first")?;
+    let whole = Path::new(RESULTS).join(WHOLE);
+    let latest = fs::read_to_string(whole.with_extension("json"))
+        .context("no results yet: run scripts/bench without --quick and --only first")?;
     let report: Report = serde_json::from_str(&latest)?;
-    let whole = !report.quick && !report.partial;
-    ensure!(whole, "the last run was not a whole one: run scripts/bench without --quick and --only");
+    ensure!(report.is_whole(), "these results are not of a whole run");
     let readme = fs::read_to_string(README).context("no README.md here: start it by scripts/bench")?;
     fs::write(README, replaced(&readme, &text(&report))?)?;
-    fs::copy(folder.join("bench.svg"), CHART)?;
+    fs::copy(whole.with_extension("svg"), CHART)?;
     println!("written: {README} and {CHART}");
     Ok(())
 }
@@ -38,9 +37,9 @@ fn replaced(readme: &str, text: &str) -> Result<String> {
 fn text(report: &Report) -> String {
     let mut text = format!(
         "![fluens beside the floor and other queues]({CHART})\n\n\
-         Medians of one run on {} cores with {}:\n\n\
+         Medians of {} rounds on {} cores with {}:\n\n\
          | | floor | fluens | best rival |\n|---|---|---|---|\n",
-        report.cores, report.server
+        report.rounds, report.cores, report.server
     );
     for measure in MEASURES.iter().filter(|measure| report.measures.get(measure.id, "fluens").is_some()) {
         let (floor, rival) = (cell(report, measure, "floor"), best_rival(report, measure));
