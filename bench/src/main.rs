@@ -1,31 +1,75 @@
-//! How fast fluens publishes and consumes: `cargo run --release -p fluens-bench [-- MESSAGES]`
+//! How fast fluens is, beside the least that its work costs and beside other queues: `bash scripts/bench --help`
 //!
-//! SQLite in a file with `synchronous = FULL`, and PostgreSQL with `fsync` and `synchronous_commit` on, started for
-//! this run. Every figure is messages per second; what was consumed is counted, and a wrong count is an error.
+//! One run starts a private PostgreSQL server and measures all on it, in rounds that alternate between the contestants,
+//! so that a machine that slows down slows all of them down. Each measurement is a process of its own that prints its
+//! figures; this program tells them what to do, counts what they did, compares and draws.
 #![allow(missing_docs)] // a program, not a library
 
-mod measure;
-mod program;
+// The map, in the order of a run.
+
+mod arguments;
+
+mod plan;
+
+mod server;
+
+mod contestant;
+
+mod run;
+
+mod rounds;
+
+mod once;
+
+mod replicas;
+
+mod compile;
+
+// What the processes do.
+
+mod worker;
+
+mod floor;
+
+mod ours;
+
+mod ledger;
+mod order;
+mod process;
+
+// What becomes of it.
+
+mod measures;
+
+mod bars;
+
+mod report;
 
 use std::process::ExitCode;
 
-use fluens_tests::postgres::{Cluster, Options};
-use program::{postgres, sqlite};
+use arguments::Order;
 
 fn main() -> ExitCode {
-    let messages = std::env::args().nth(1).map_or(Ok(20_000), |n| n.parse());
-    let Ok(messages) = messages else {
-        eprintln!("usage: fluens-bench [MESSAGES]");
-        return ExitCode::from(2);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let done = match arguments::parse(&arguments) {
+        Ok(Order::Help) => {
+            print!("{}", arguments::HELP);
+            Ok(true)
+        }
+        Ok(Order::Worker(arguments)) => worker::run(&arguments).map(|()| true),
+        Ok(Order::Readme) => report::readme::update().map(|()| true),
+        Ok(Order::Run(options)) => run::run(&options),
+        Err(error) => {
+            eprintln!("{error}\n\n{}", arguments::HELP);
+            return ExitCode::from(2);
+        }
     };
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("bench.db");
-    println!("{:<44}{:>12}", "", "messages/s");
-    runtime.block_on(sqlite::run("SQLite", format!("sqlite:{}", file.display()), messages));
-    match Cluster::start(&Options::default().durable()) {
-        Ok(cluster) => runtime.block_on(postgres::run("PostgreSQL", cluster.create_database(), messages)),
-        Err(error) => println!("PostgreSQL: left out, {error}"),
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::FAILURE
+        }
     }
-    ExitCode::SUCCESS
 }

@@ -1,0 +1,42 @@
+//! The floor: the least that the same work costs, in hand-written statements without a framework. No order, no retries,
+//! no fan-out, nothing observed.
+
+mod grouped;
+mod latency;
+mod queue;
+mod sqlite;
+
+use anyhow::{Result, bail};
+use tokio_postgres::{Client, NoTls};
+
+/// The body and its time, and an index of what is pending: what a queue on PostgreSQL hardly does without.
+const TABLES: &str = "
+    CREATE TABLE queue (
+        id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        payload       jsonb NOT NULL,
+        created_at    timestamptz NOT NULL DEFAULT now(),
+        processed_at  timestamptz
+    );
+    CREATE INDEX queue_pending ON queue (id) WHERE processed_at IS NULL;";
+
+pub(crate) async fn run(what: &str, url: &str, n: i64) -> Result<()> {
+    match what {
+        "prepare-drain" | "prepare-consume" | "prepare-latency" => {
+            Ok(connect(url).await?.batch_execute(TABLES).await?)
+        }
+        "publish-many" => queue::publish_many(url, n).await,
+        "publish-one" => queue::publish_one(url, n).await,
+        "drain" => queue::drain(url, n).await,
+        "consume" => grouped::consume(url, n).await,
+        "latency" => latency::measure(url, n).await,
+        "sqlite-grouped" => sqlite::consume(url, n, 50),
+        "sqlite-single" => sqlite::consume(url, n, 1),
+        _ => bail!("the floor does not {what}"),
+    }
+}
+
+async fn connect(url: &str) -> Result<Client> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}
