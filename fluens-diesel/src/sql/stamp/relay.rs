@@ -4,7 +4,10 @@ macro_rules! stamp_relays {
     ($store:ty) => {
         impl $crate::Relays for $store {
             async fn identity(conn: &mut Self::Conn, tables: &Tables) -> QueryResult<String> {
-                Identity { tables: tables.clone() }.get_result::<(String,)>(conn).await.map(|(id,)| id)
+                Self::alone(conn, tables, async |conn| {
+                    Identity { tables: tables.clone() }.get_result::<(String,)>(conn).await.map(|(id,)| id)
+                })
+                .await
             }
 
             async fn register_route(
@@ -45,7 +48,10 @@ macro_rules! stamp_relays {
                 tables: &Tables,
                 relay: &SourceRelay,
             ) -> QueryResult<bool> {
-                Ok(LetIn::new(tables, relay).execute(conn).await? > 0)
+                Self::alone_writing(conn, tables, async |conn| {
+                    Ok(LetIn::new(tables, relay).execute(conn).await? > 0)
+                })
+                .await
             }
         }
     };
