@@ -133,6 +133,8 @@ pub trait Connect: Send + Sync + Sized + 'static {
     const HAS_SCHEMAS: bool;
     /// The url when none is configured.
     const DEFAULT_URL: Option<&'static str>;
+    /// Whether a statement outside a transaction waits for other writers as well as one that begins one.
+    const WAITS_FAIRLY: bool;
 
     /// Whether the database could be opened; changes nothing.
     fn probe(settings: &DatabaseSettings) -> impl Future<Output = Result<(), OpenError>> + Send;

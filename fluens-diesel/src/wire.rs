@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 /// What nodes tell each other. On PostgreSQL the payload of a NOTIFY.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// Something was stored for these consumers.
+    /// Something was stored for these consumers, to be run now.
     pub consumers: BTreeSet<i32>,
+    /// For these something was stored for later, or decided: they look at everything.
+    pub due: BTreeSet<i32>,
     /// Nodes or leases changed.
     pub nodes: bool,
     /// Something changed, and nobody knows what: SQLite says no more, and a text may be too long or not ours.
@@ -22,6 +24,7 @@ impl Heard {
     /// Both.
     pub fn merge(&mut self, other: Heard) {
         self.consumers.extend(other.consumers);
+        self.due.extend(other.due);
         self.nodes |= other.nodes;
         self.anything |= other.anything;
     }
@@ -32,16 +35,18 @@ impl Heard {
     /// PostgreSQL refuses payloads of 8000 bytes and more.
     const LONGEST: usize = 7999;
 
-    /// `@sender *`, or `@sender n c1,5,9`: words, of which the first says by whom.
+    /// `@sender *`, or `@sender n c1,5,9 d7`: words, of which the first says by whom.
     pub(crate) fn payload(&self, sender: &str) -> String {
         let mut payload = format!("@{sender}");
         if self.nodes {
             payload += " n";
         }
-        if !self.consumers.is_empty() {
-            let ids: Vec<String> = self.consumers.iter().map(i32::to_string).collect();
-            payload += " c";
-            payload += &ids.join(",");
+        for (word, ids) in [(" c", &self.consumers), (" d", &self.due)] {
+            if !ids.is_empty() {
+                let ids: Vec<String> = ids.iter().map(i32::to_string).collect();
+                payload += word;
+                payload += &ids.join(",");
+            }
         }
         if self.anything || payload.len() > Self::LONGEST { format!("@{sender} *") } else { payload }
     }
@@ -57,10 +62,11 @@ impl Heard {
             words.next();
         }
         for word in words {
-            let ids = word.strip_prefix('c').map(|ids| ids.split(',').map(str::parse).collect());
-            match ids {
-                None if word == "n" => heard.nodes = true,
-                Some(Ok(ids)) => heard.consumers.extend::<Vec<i32>>(ids),
+            let ids = word.get(1..).map(|ids| ids.split(',').map(str::parse).collect());
+            match (word.chars().next(), ids) {
+                (Some('n'), _) if word == "n" => heard.nodes = true,
+                (Some('c'), Some(Ok(ids))) => heard.consumers.extend::<Vec<i32>>(ids),
+                (Some('d'), Some(Ok(ids))) => heard.due.extend::<Vec<i32>>(ids),
                 _ => heard.anything = true,
             }
         }
@@ -77,7 +83,7 @@ mod tests {
     #[test]
     fn payloads_are_short() {
         let told = |consumers: &[i32], nodes| {
-            Heard { consumers: consumers.iter().copied().collect(), nodes, anything: false }.payload("a")
+            Heard { consumers: consumers.iter().copied().collect(), nodes, ..Heard::default() }.payload("a")
         };
         assert_eq!(told(&[9, 1, 5], false), "@a c1,5,9");
         assert_eq!(told(&[], true), "@a n");
@@ -98,8 +104,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_told_is_heard_by_others(ids in prop::collection::btree_set(any::<i32>(), 0..500), nodes: bool) {
-            let told = Heard { consumers: ids, nodes, anything: false };
+        fn what_is_told_is_heard_by_others(
+            consumers in prop::collection::btree_set(any::<i32>(), 0..300),
+            due in prop::collection::btree_set(any::<i32>(), 0..300),
+            nodes: bool,
+        ) {
+            let told = Heard { consumers, due, nodes, anything: false };
             let payload = told.payload("a1");
             prop_assert_eq!(Heard::of_payload(&payload, "b2"), told);
             prop_assert_eq!(Heard::of_payload(&payload, "a1"), Heard::default());

@@ -20,7 +20,7 @@ use diesel_async::{
     pooled_connection::{AsyncDieselConnectionManager, bb8::PooledConnection},
 };
 
-use append::{AppendChunk, Lock, append_chunks, key_locks};
+use append::{AppendChunk, Lock, append_chunks, key_locks, own_locks};
 pub use connect::Pool;
 pub use wire::Wire;
 
@@ -52,6 +52,7 @@ impl Connect for Db {
     const KIND: &'static str = "PostgreSQL";
     const HAS_SCHEMAS: bool = true;
     const DEFAULT_URL: Option<&'static str> = None;
+    const WAITS_FAIRLY: bool = true;
 
     async fn probe(settings: &DatabaseSettings) -> Result<(), OpenError> {
         connect::probe(settings).await.map(drop)
@@ -150,6 +151,9 @@ impl Dialect for Pg {
     }
 
     fn lock(tables: &Tables, batch: &[NewMessage]) -> Option<Lock> {
+        if own_locks(batch).is_some() {
+            return None; // the INSERT takes them
+        }
         let unique = |message: &NewMessage| message.unique.as_ref().map(|unique| unique.hash);
         key_locks(tables, batch.iter().flat_map(|message| [message.key_hash, unique(message)]).flatten())
     }

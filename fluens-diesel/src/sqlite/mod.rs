@@ -47,6 +47,7 @@ impl Connect for Db {
     const KIND: &'static str = "SQLite";
     const HAS_SCHEMAS: bool = false;
     const DEFAULT_URL: Option<&'static str> = Some("sqlite:fluens.db");
+    const WAITS_FAIRLY: bool = false;
 
     async fn probe(settings: &DatabaseSettings) -> Result<(), OpenError> {
         connect::check_version()?;

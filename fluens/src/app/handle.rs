@@ -175,6 +175,7 @@ impl<M: Module> Handle<M> {
         for signal in consumers.iter().filter_map(|consumer| self.db.wakes.get(*consumer)) {
             signal.forget();
         }
+        self.db.node.tell(consumers, true);
         self.db.ended();
         consumers.len()
     }
@@ -213,6 +214,7 @@ impl<M: Module> Handle<M> {
         // One statement is a transaction by itself.
         if let [one] = &staged[..]
             && one.is_one_statement()
+            && M::Db::WAITS_FAIRLY
             && !self.db.tables.always_in_transactions()
         {
             let mut conn = self.db.writer().await?;

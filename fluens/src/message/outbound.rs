@@ -168,9 +168,9 @@ impl Staged {
         self.headers.entry(key.to_owned()).or_insert_with(|| value.to_owned());
     }
 
-    /// Neither a lock of a key nor a check of its id precedes the INSERT.
+    /// No check of its id or of a unique key precedes the INSERT, which takes the lock of its partition key itself.
     pub(crate) fn is_one_statement(&self) -> bool {
-        self.key.is_none() && !self.given_id && self.unique.is_none()
+        !self.given_id && self.unique.is_none()
     }
 
     /// The row to store, if the module's rules let it pass.

@@ -254,11 +254,11 @@ impl<S: Store> Member<S> {
             Ok(heard) => heard,
             Err(error) => return self.broken(&error.into()),
         };
-        for consumer in &heard.consumers {
-            if let Some(signal) = self.db.wakes.get(*consumer) {
-                // It may be for later, or a decision.
-                signal.look_at_everything();
-            }
+        for signal in heard.consumers.iter().filter_map(|consumer| self.db.wakes.get(*consumer)) {
+            signal.wake();
+        }
+        for signal in heard.due.iter().filter_map(|consumer| self.db.wakes.get(*consumer)) {
+            signal.look_at_everything();
         }
         if heard.nodes {
             self.next_survey = Some(Instant::now());

@@ -94,15 +94,21 @@ impl Node {
         self.crowded.store(crowded, SeqCst);
     }
 
-    /// Something was stored for these: others that hold slots of them are told, soon and together.
-    pub(crate) fn tell(&self, consumers: &[i32]) {
+    /// Something was stored for these: others that hold slots of them are told, soon and together. `later`: it is for later,
+    /// or a decision.
+    pub(crate) fn tell(&self, consumers: &[i32], later: bool) {
         if !self.crowded.load(SeqCst) || consumers.is_empty() {
             return;
         }
         let shares = self.shares.read().unwrap_or_else(PoisonError::into_inner);
         let mine = |consumer: &i32| shares.get(consumer).is_some_and(|share| share.fetchable() == Slots::MAX);
+        let others = consumers.iter().filter(|consumer| !mine(consumer));
         let mut news = self.news();
-        news.consumers.extend(consumers.iter().filter(|consumer| !mine(consumer)));
+        if later {
+            news.due.extend(others)
+        } else {
+            news.consumers.extend(others)
+        }
         if !news.is_empty() {
             self.bell.notify_one();
         }

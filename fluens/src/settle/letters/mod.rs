@@ -225,6 +225,7 @@ impl<M: Module> DeadLetters<M> {
         if let Some(signal) = self.db.wakes.get(consumer) {
             signal.look_at_everything();
         }
+        self.db.node.tell(&[consumer], true);
         self.db.ended();
         Ok(())
     }
