@@ -105,9 +105,9 @@ impl Node {
         let others = consumers.iter().filter(|consumer| !mine(consumer));
         let mut news = self.news();
         if later {
-            news.due.extend(others)
+            news.due.extend(others);
         } else {
-            news.consumers.extend(others)
+            news.consumers.extend(others);
         }
         if !news.is_empty() {
             self.bell.notify_one();
