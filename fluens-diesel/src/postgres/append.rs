@@ -152,16 +152,18 @@ pub(crate) fn appends(tables: &Tables, mut batch: Vec<NewMessage>) -> Vec<Append
         return vec![Append::Single(Box::new(AppendSingle::new(tables, message, locks.is_some())))];
     }
     let (mut stripes, mut keys) = locks.unwrap_or_default();
-    let chunks = batch.chunks(CHUNK).map(|chunk| {
+    let (mut appends, mut batch) = (Vec::new(), batch.into_iter().peekable());
+    while batch.peek().is_some() {
+        let chunk = batch.by_ref().take(CHUNK).collect();
         let locks = (std::mem::take(&mut stripes), std::mem::take(&mut keys));
-        Append::Chunk(Box::new(AppendChunk::new(tables, chunk, locks)))
-    });
-    chunks.collect()
+        appends.push(Append::Chunk(Box::new(AppendChunk::new(tables, chunk, locks))));
+    }
+    appends
 }
 
 impl AppendChunk {
-    fn new(tables: &Tables, chunk: &[NewMessage], (stripes, keys): (BTreeSet<i32>, BTreeSet<i64>)) -> Self {
-        let kinds = Kinds::of(chunk);
+    fn new(tables: &Tables, mut chunk: Vec<NewMessage>, (stripes, keys): (BTreeSet<i32>, BTreeSet<i64>)) -> Self {
+        let kinds = Kinds::of(&chunk);
         let firsts = || kinds.firsts.iter().map(|first| &chunk[*first]);
         AppendChunk {
             tables: tables.clone(),
@@ -182,8 +184,8 @@ impl AppendChunk {
             ttls: chunk.iter().map(|message| message.ttl_micros).collect(),
             onces: chunk.iter().map(NewMessage::is_once).collect(),
             latests: chunk.iter().map(|message| message.latest).collect(),
-            envelopes: chunk.iter().map(|message| message.envelope.clone()).collect(),
-            payloads: chunk.iter().map(|message| message.payload.clone()).collect(),
+            envelopes: chunk.iter_mut().map(|message| std::mem::take(&mut message.envelope)).collect(),
+            payloads: chunk.iter_mut().map(|message| std::mem::take(&mut message.payload)).collect(),
         }
     }
 }

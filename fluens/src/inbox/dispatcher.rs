@@ -232,8 +232,8 @@ impl<M: Module> Dispatcher<M> {
                     unknown.push(row);
                 }
                 Standing::Blocked => blocked.push(acked),
-                Standing::Expired => expired.push(row),
-                Standing::Superseded => old.push(row),
+                Standing::Expired => expired.push(Arc::new(row)),
+                Standing::Superseded => old.push(Arc::new(row)),
             }
         }
         let new = {
