@@ -37,6 +37,7 @@ fn message(payload: u8, slot: u8) -> NewMessage {
     NewMessage {
         id: Id::new(),
         from_afar: false,
+        rings: false,
         given_id: true,
         names: vec![MESSAGE.into()],
         version: 1,

@@ -149,7 +149,10 @@ pub(crate) fn appends(tables: &Tables, mut batch: Vec<NewMessage>) -> Vec<Append
     if batch.len() == 1
         && let Some(message) = batch.pop()
     {
-        return vec![Append::Single(Box::new(AppendSingle::new(tables, message, locks.is_some())))];
+        match AppendSingle::new(tables, message, locks.is_some()) {
+            Ok(single) => return vec![Append::Single(Box::new(single))],
+            Err(message) => batch.push(message),
+        }
     }
     let (mut stripes, mut keys) = locks.unwrap_or_default();
     let (mut appends, mut batch) = (Vec::new(), batch.into_iter().peekable());

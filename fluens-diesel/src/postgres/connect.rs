@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use ::bb8::QueueStrategy;
 use diesel_async::{
     AsyncPgConnection,
     pooled_connection::{ManagerConfig, RecyclingMethod, bb8},
@@ -26,12 +27,11 @@ pub struct Pool {
 impl Pool {
     pub(super) async fn open(settings: &DatabaseSettings) -> Result<Self, OpenError> {
         let (url, target) = (settings.url.as_str(), probe(settings).await?);
-        let pool = |size| {
+        let pool = |size, target: Target| {
             let mut config = ManagerConfig::default();
             // Fast: a query before every use would cost a round trip; a dead connection fails its first statement
             // and is thrown away.
             config.recycling_method = RecyclingMethod::Fast;
-            let target = target.clone();
             config.custom_setup = Box::new(move |_| {
                 let target = target.clone();
                 async move { target.connect().await }.boxed()
@@ -40,10 +40,13 @@ impl Pool {
                 .max_size(size)
                 .min_idle(Some(0))
                 .test_on_check_out(false)
+                // The last one used knows the statements, and the server has it at hand.
+                .queue_strategy(QueueStrategy::Lifo)
                 .connection_timeout(Duration::from_secs(10))
                 .build_unchecked(Manager::new_with_config(url, config))
         };
-        Ok(Pool { writers: pool(settings.connections), readers: pool(2) })
+        let readers = target.clone().for_fetching();
+        Ok(Pool { writers: pool(settings.connections, target), readers: pool(2, readers) })
     }
 
     pub(super) async fn writer(

@@ -20,6 +20,8 @@ pub(super) struct Target {
     config: Config,
     tls: Option<MakeRustlsConnect>,
     statement_cache: bool,
+    /// Only we ask here, and know how.
+    for_fetching: bool,
     /// Without secrets.
     url: String,
 }
@@ -33,7 +35,12 @@ impl Target {
         let (mut config, tls) = tls::of_url(&settings.url).map_err(|reason| unreachable(&url, reason))?;
         config.application_name(application_name(config.get_application_name(), &settings.session));
         notice_dead_servers(&mut config);
-        Ok(Target { config, tls, statement_cache: settings.statement_cache, url })
+        Ok(Target { config, tls, statement_cache: settings.statement_cache, for_fetching: false, url })
+    }
+
+    /// The same, for nothing but our own statements.
+    pub(super) fn for_fetching(self) -> Self {
+        Target { for_fetching: true, ..self }
     }
 
     pub(super) async fn connect(&self) -> ConnectionResult<AsyncPgConnection> {
@@ -63,6 +70,9 @@ impl Target {
         let unusable = |error| ConnectionError::CouldntSetupConfiguration(error);
         if self.statement_cache {
             conn.batch_execute(&format!("COMMIT; {NOTICE_DEAD_CLIENTS}")).await.map_err(unusable)?;
+            if self.for_fetching {
+                conn.batch_execute(PLAN_ONCE).await.map_err(unusable)?;
+            }
         } else {
             conn.batch_execute("COMMIT").await.map_err(unusable)?;
             conn.set_prepared_statement_cache_size(CacheSize::Disabled);
@@ -90,6 +100,13 @@ const NOTICE_DEAD_CLIENTS: &str = "\
         ('idle_in_transaction_session_timeout', '5min')) wanted (name, value) \
     JOIN pg_settings USING (name) \
     WHERE source = 'default' AND (name <> 'client_connection_check_interval' OR version() LIKE '%linux%')";
+
+/// What fetches is planned once, and walks indexes. Left to itself the server plans it anew five times, each time for longer than
+/// it runs, and a plan made while the table was small reads all of it when it has grown. Only what the server knows.
+const PLAN_ONCE: &str = "\
+    SELECT set_config(name, value, false) \
+    FROM (VALUES ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off')) wanted (name, value) \
+    JOIN pg_settings USING (name)";
 
 /// The same the other way round, unless the url says otherwise.
 fn notice_dead_servers(config: &mut Config) {

@@ -55,7 +55,7 @@ impl crate::Wire for Db {
     async fn wire(settings: &DatabaseSettings, tables: &Tables) -> Result<Option<Wire>, OpenError> {
         let target = Target::of(settings)?;
         let conn = target.connect().await.map_err(|error| target.unreachable(error.to_string()))?;
-        let (channel, me) = (channel(tables), name());
+        let (channel, me) = (quoted(&channel(tables)), name());
         let mut wire = Wire { conn, channel, me, hears: true };
         wire.hears = wire.hears(&target).await.map_err(|error| target.unreachable(error.to_string()))?;
         if !wire.hears {
@@ -123,11 +123,16 @@ struct Ended {
 }
 
 /// `fluens`, or `"fluens:orders"`. PostgreSQL cuts names that are too long; whoever shares one is woken once too often.
-fn channel(tables: &Tables) -> String {
+pub(super) fn channel(tables: &Tables) -> String {
     match tables.schema() {
-        Some(schema) => format!("\"fluens:{}\"", schema.replace('"', "\"\"")),
+        Some(schema) => format!("fluens:{schema}"),
         None => "fluens".to_owned(),
     }
+}
+
+/// As it stands in SQL.
+fn quoted(channel: &str) -> String {
+    format!("\"{}\"", channel.replace('"', "\"\""))
 }
 
 /// Short, and nobody else's: the random half of an id.

@@ -45,6 +45,9 @@ pub struct NewMessage {
     pub given_id: bool,
     /// It comes from another database: it is for the consumers of this one, and not sent on.
     pub from_afar: bool,
+    /// Other processes are told in the transaction that stores it. Only on PostgreSQL, and only if it is stored alone,
+    /// has no aliases and is not for later.
+    pub rings: bool,
     /// Its name, then its aliases.
     pub names: Vec<Cow<'static, str>>,
     /// The version of its fields.
@@ -100,6 +103,8 @@ pub struct Appended {
     pub wake: Vec<i32>,
     /// if some of it was published for then, later.
     pub scheduled: bool,
+    /// Other processes were told with the COMMIT.
+    pub rang: bool,
 }
 
 /// What a fetched row is good for.

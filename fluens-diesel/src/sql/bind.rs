@@ -69,7 +69,7 @@ mod postgres {
     binds! { Pg;
         bool => s::Bool, i16 => s::SmallInt, i32 => s::Integer, i64 => s::BigInt, String => s::Text, Id => s::Uuid,
         Ts => s::Timestamptz, Vec<u8> => s::Binary, Option<i16> => s::Nullable<s::SmallInt>,
-        Option<i64> => s::Nullable<s::BigInt>, Option<Ts> => s::Nullable<s::Timestamptz>,
+        Option<i32> => s::Nullable<s::Integer>, Option<i64> => s::Nullable<s::BigInt>, Option<Ts> => s::Nullable<s::Timestamptz>,
         Option<Id> => s::Nullable<s::Uuid>, Option<String> => s::Nullable<s::Text>, List<bool> => s::Array<s::Bool>,
         List<i16> => s::Array<s::SmallInt>, List<i32> => s::Array<s::Integer>, List<i64> => s::Array<s::BigInt>,
         List<Option<i64>> => s::Array<s::Nullable<s::BigInt>>, List<Option<Ts>> => s::Array<s::Nullable<s::Timestamptz>>,

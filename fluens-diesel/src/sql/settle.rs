@@ -25,6 +25,17 @@ statement! {
 }
 
 statement! {
+    /// The same for one row: with an array PostgreSQL would plan it anew each time.
+    AckOne { node: i64, seq: i64, attempt: i32 },
+    postgres: concat!(
+        "DELETE FROM {fluens}inbox WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2) AND ", alive!(),
+    ),
+    sqlite: concat!(
+        "DELETE FROM {fluens}inbox WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2) AND ", alive!(),
+    ),
+}
+
+statement! {
     /// The same for rows of one attempt, as those of a group mostly are: without the join it costs two thirds.
     AckAlike { node: i64, seqs: List<i64>, attempt: i32 },
     postgres: concat!(

@@ -16,6 +16,7 @@ pub(super) struct Tally {
     consumers: HashMap<Id, u32>,
     wake: HashSet<i32>,
     scheduled: bool,
+    rang: bool,
 }
 
 impl Tally {
@@ -26,6 +27,7 @@ impl Tally {
             firsts: Vec::new(),
             consumers: HashMap::new(),
             wake: HashSet::new(),
+            rang: batch.iter().any(|message| message.rings),
             scheduled: batch.iter().any(|m| m.delay_micros.is_some() || m.available_at.is_some()),
         }
     }
@@ -82,6 +84,7 @@ impl Tally {
             consumers: (0..self.count).map(&mut consumers_of).collect(),
             wake: self.wake.into_iter().collect(),
             scheduled: self.scheduled,
+            rang: self.rang,
         }
     }
 

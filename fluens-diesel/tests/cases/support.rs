@@ -192,6 +192,7 @@ pub(crate) fn plain(payload: u8) -> NewMessage {
         id: Id::new(),
         given_id: false,
         from_afar: false,
+        rings: false,
         names: vec![MESSAGE.into()],
         version: 1,
         slot: 7,

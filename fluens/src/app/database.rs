@@ -59,7 +59,9 @@ impl<S: Store> Database<S> {
     /// Wakes whoever waits for these, here and elsewhere.
     pub(crate) fn wake(&self, appended: &Appended) {
         self.wakes.wake_all(appended);
-        self.node.tell(&appended.wake, appended.scheduled);
+        if !appended.rang {
+            self.node.tell(&appended.wake, appended.scheduled);
+        }
     }
 
     /// Something ended that may not be kept at all.

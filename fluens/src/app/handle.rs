@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use chrono::{DateTime, Utc};
 use diesel_async::TransactionManager;
-use fluens_diesel::{Appended, Connect, Id, Schedule as _, Ts, append_async};
+use fluens_diesel::{Appended, Connect, Id, NewMessage, Schedule as _, Ts, append_async};
 use futures_util::future::BoxFuture;
 
 use super::{
@@ -196,7 +196,7 @@ impl<M: Module> Handle<M> {
     /// held for no longer than needed.
     async fn commit(&self, mut tx: Tx<M>) -> Result<Appended, Error> {
         let staged = std::mem::take(&mut tx.staged);
-        match self.store(tx.conn(), staged).await {
+        match self.store(tx.conn(), staged, false).await {
             Ok((appended, events)) => {
                 Manager::<M>::commit_transaction(tx.conn()).await?;
                 drop(tx);
@@ -217,8 +217,9 @@ impl<M: Module> Handle<M> {
             && M::Db::WAITS_FAIRLY
             && !self.db.tables.always_in_transactions()
         {
+            let rings = one.may_ring() && self.db.node.may_ring();
             let mut conn = self.db.writer().await?;
-            let (appended, events) = self.store(&mut conn, staged).await?;
+            let (appended, events) = self.store(&mut conn, staged, rings).await?;
             drop(conn);
             self.db.told(&appended, events);
             return Ok(appended);
@@ -228,13 +229,19 @@ impl<M: Module> Handle<M> {
         self.commit(tx).await
     }
 
-    async fn store(&self, conn: &mut Conn<M>, staged: Vec<Staged>) -> Result<(Appended, Vec<Event>), Error> {
+    async fn store(
+        &self,
+        conn: &mut Conn<M>,
+        staged: Vec<Staged>,
+        rings: bool,
+    ) -> Result<(Appended, Vec<Event>), Error> {
         if staged.is_empty() {
             return Ok((Appended::default(), Vec::new()));
         }
         let names: Vec<_> = staged.iter().map(Staged::name).collect();
         let origin = Origin { module: M::NAME, cause: None, rules: &self.rules };
-        let rows = staged.into_iter().map(|staged| staged.into_row(origin)).collect::<Result<Vec<_>, _>>()?;
+        let row = |staged: Staged| Ok::<_, Error>(NewMessage { rings, ..staged.into_row(origin)? });
+        let rows = staged.into_iter().map(row).collect::<Result<Vec<_>, _>>()?;
         let events = if self.db.witness.is_some() { events_of(&rows) } else { Vec::new() };
         let appended = append_async(conn, &self.db.tables, rows).await?;
         tell_unheard(names.into_iter(), &appended);

@@ -173,6 +173,11 @@ impl Staged {
         !self.given_id && self.unique.is_none()
     }
 
+    /// That one statement could also tell other processes of it: who gets it is found by one name, and it is for now.
+    pub(crate) fn may_ring(&self) -> bool {
+        self.aliases.is_empty() && self.delay.is_none() && self.available_at.is_none()
+    }
+
     /// The row to store, if the module's rules let it pass.
     pub(crate) fn into_row(mut self, origin: Origin<'_>) -> Result<NewMessage, Error> {
         for interceptor in &origin.rules.interceptors {
@@ -210,6 +215,7 @@ impl Staged {
             id: self.id,
             given_id: self.given_id,
             from_afar: false,
+            rings: false,
             names: std::iter::once(self.name).chain(self.aliases.iter().copied()).map(Into::into).collect(),
             version: i32::try_from(self.version).unwrap_or(i32::MAX),
             // Without a key the id spreads the load. Of what only the newest is wanted one node has them all.

@@ -11,11 +11,13 @@ use std::{
 use fluens_diesel::{Clock, Heard, Store, StoreError, Tables};
 use tokio::{sync::watch, time::timeout};
 
-use super::{line::line, process, share::NOBODY};
+use super::{
+    line::line,
+    process,
+    share::{GATHER, NOBODY},
+};
 use crate::{Error, app::Database};
 
-/// What was told is told together with what comes within this time.
-const GATHER: Duration = Duration::from_millis(5);
 /// Where it is only known that something changed, it is looked at no more often than this.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// After the connection was lost.

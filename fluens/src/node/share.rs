@@ -3,13 +3,19 @@
 use std::{
     collections::{BTreeMap, HashSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock, Weak,
         atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::SeqCst},
     },
+    time::{Duration, Instant},
 };
 
 use fluens_diesel::{Granted, Heard, Knows, SLOTS};
 use tokio::sync::{Notify, watch};
+
+/// What was told is told together with what comes within this time.
+pub(super) const GATHER: Duration = Duration::from_millis(5);
+
+static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// No node has this id: whoever settles with it is refused.
 pub(super) const NOBODY: i64 = 0;
@@ -26,6 +32,8 @@ pub(crate) struct Node {
     shares: RwLock<BTreeMap<i32, Arc<Share>>>,
     /// Others take part: they want to be told.
     crowded: AtomicBool,
+    /// When somebody told the others in a transaction of theirs, by `started`.
+    rang: AtomicU64,
     news: Mutex<Heard>,
     /// There is something to tell, or to give.
     pub(crate) bell: Notify,
@@ -92,6 +100,16 @@ impl Node {
 
     pub(super) fn is_crowded(&self, crowded: bool) {
         self.crowded.store(crowded, SeqCst);
+    }
+
+    /// Whether what is about to be stored may tell the others by itself, in the transaction that stores it: soonest, but
+    /// such transactions commit one after the other. So not more often than `GATHER`; else they are told together.
+    pub(crate) fn may_ring(&self) -> bool {
+        let (now, rang) = (STARTED.elapsed(), self.rang.load(SeqCst));
+        let now = u64::try_from(now.as_micros()).unwrap_or(u64::MAX);
+        self.crowded.load(SeqCst)
+            && Duration::from_micros(now.saturating_sub(rang)) >= GATHER
+            && self.rang.compare_exchange(rang, now, SeqCst, SeqCst).is_ok()
     }
 
     /// Something was stored for these: others that hold slots of them are told, soon and together. `later`: it is for later,

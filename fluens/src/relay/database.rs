@@ -107,6 +107,7 @@ fn arriving(message: &Carried) -> NewMessage {
         id: message.id,
         given_id: true,
         from_afar: true,
+        rings: false,
         names: message.names.clone(),
         version: message.version,
         slot: message.slot,

@@ -205,6 +205,7 @@ impl NewFault<'_> {
             id: fault,
             given_id: false,
             from_afar: false,
+            rings: false,
             names: names.map(|name| fault_name(name, to).into()).collect(),
             version: 1,
             slot: about.row.slot,

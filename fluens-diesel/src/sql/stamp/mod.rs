@@ -92,7 +92,7 @@ pub(crate) mod prelude {
             },
             schema::{self, HasSchema, ReadVersion},
             settle::{
-                Ack, AckAlike, Archive, Expire, Halt, Hold, Park, SetAside, SetUnknown, Supersede, Suspect,
+                Ack, AckAlike, AckOne, Archive, Expire, Halt, Hold, Park, SetAside, SetUnknown, Supersede, Suspect,
                 WriteLetter, columns, the_same,
             },
             text::micros,

@@ -10,6 +10,9 @@ macro_rules! stamp_settle {
                 rows: &[Acked],
             ) -> QueryResult<usize> {
                 Self::alone_writing(conn, tables, async |conn| {
+                    if let [Acked { seq, attempt }] = *rows {
+                        return AckOne { tables: tables.clone(), node, seq, attempt }.execute(conn).await;
+                    }
                     let (seqs, attempts) = columns(rows);
                     if let Some(attempt) = the_same(&attempts) {
                         return AckAlike { tables: tables.clone(), node, seqs, attempt }.execute(conn).await;
