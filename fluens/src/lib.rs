@@ -37,6 +37,10 @@ mod text;
 #[doc(hidden)]
 pub mod __private;
 
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
+
 #[cfg(doctest)]
 mod guide;
 

@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, time::Duration};
 use config::{Value, ValueKind};
 
 use super::{ConsumerSettings, ModuleSettings, RetrySettings, Settings};
-use crate::{app::Problem, message::is_plain};
+use crate::{
+    app::Problem,
+    message::{is_identifier, is_plain},
+};
 
 /// The keys at the top, and those of a module.
 const KEYS: [&str; 19] = [
@@ -317,11 +320,4 @@ impl Reader {
 /// Where a value comes from, if not from code.
 fn origin(value: &Value) -> String {
     value.origin().map(|origin| format!(" (in {origin})")).unwrap_or_default()
-}
-
-/// What can stand in SQL as it is.
-fn is_identifier(name: &str) -> bool {
-    is_plain(name)
-        && name.len() <= 63
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
