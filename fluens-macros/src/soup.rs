@@ -194,8 +194,14 @@ fn raw_names_are_taken() {
     let tokens = |text: &str| text.parse::<TokenStream>().expect("tokens");
     for code in [
         crate::message::tokens(tokens("version = 2, from = r#in"), tokens("struct r#type { a: u8 }")),
-        crate::message::tokens(tokens("partition = r#fn, priority = r#in"), tokens("struct A { r#fn: u8, r#in: P }")),
-        crate::consumer::tokens(tokens("module = r#mod"), tokens("async fn r#type(r#in: r#A) -> Result { r#B }")),
+        crate::message::tokens(
+            tokens("partition = r#fn, priority = r#in"),
+            tokens("struct A { r#fn: u8, r#in: P }"),
+        ),
+        crate::consumer::tokens(
+            tokens("module = r#mod"),
+            tokens("async fn r#type(r#in: r#A) -> Result { r#B }"),
+        ),
         crate::failure::tokens(tokens("#[failure(permanent)] enum r#type { r#A { r#fn: u8 } }")),
         crate::module::tokens(tokens("r#type { db: r#D, consumes: [r#A] }")),
         crate::run::run(tokens("r#type, intercept: [r#fn]")),

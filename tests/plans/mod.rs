@@ -1,0 +1,46 @@
+//! The steps are taken through the store, as a node takes them, so the statements are those that the product sends.
+
+#[cfg(feature = "postgres")]
+mod postgres;
+mod snapshot;
+mod sqlite;
+mod steps;
+#[path = "../../fluens-diesel/tests/cases/support.rs"]
+#[allow(dead_code)] // more than is needed here
+mod support;
+
+/// How one statement was carried out.
+struct Plan {
+    /// For people: a line for each part.
+    text: String,
+    /// The parts that read the whole inbox.
+    scans: Vec<String>,
+}
+
+/// What a step sent.
+struct Step {
+    name: &'static str,
+    plans: Vec<Plan>,
+}
+
+/// All steps, as a snapshot has them.
+fn text(steps: &[Step]) -> String {
+    let mut text = String::new();
+    for Step { name, plans } in steps {
+        for (n, plan) in plans.iter().enumerate() {
+            text.push_str(&format!("== {name}, statement {}\n{}\n", n + 1, plan.text));
+        }
+    }
+    text
+}
+
+/// Apart from any snapshot: whatever the plans are, none reads it all.
+fn assert_nothing_reads_the_whole_inbox(steps: &[Step], when: &str) {
+    let mut wrong = String::new();
+    for Step { name, plans } in steps {
+        for plan in plans.iter().filter(|plan| !plan.scans.is_empty()) {
+            wrong.push_str(&format!("\n== {name}: {}\n{}", plan.scans.join(", "), plan.text));
+        }
+    }
+    assert!(wrong.is_empty(), "{when}, the whole inbox is read by{wrong}");
+}
