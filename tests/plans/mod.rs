@@ -27,8 +27,10 @@ struct Step {
 fn text(steps: &[Step]) -> String {
     let mut text = String::new();
     for Step { name, plans } in steps {
-        for (n, plan) in plans.iter().enumerate() {
-            text.push_str(&format!("== {name}, statement {}\n{}\n", n + 1, plan.text));
+        // The same statement for each message of many.
+        for same in plans.chunk_by(|one, next| one.text == next.text) {
+            let times = if same.len() > 1 { format!(", {} times", same.len()) } else { String::new() };
+            text.push_str(&format!("== {name}{times}\n{}\n", same[0].text));
         }
     }
     text
