@@ -53,7 +53,7 @@ pub use consumer::{
 };
 pub use error::{BoxError, Error, Result};
 pub use failure::{Failure, OrFail, fault, permanent, retry_after, retry_now};
-pub use fluens_diesel::{Id, OwnedClock, Swept, Ts};
+pub use fluens_diesel::{Id, OwnedClock, Swept, Synchronous, Ts};
 pub use fluens_macros::{Failure, app, consumer, message, module, payload, run};
 pub use futures_util::future::BoxFuture;
 pub use message::{

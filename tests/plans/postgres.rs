@@ -3,7 +3,7 @@
 use std::fs;
 
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
-use fluens_diesel::{Connect, DatabaseSettings, postgres::Db};
+use fluens_diesel::{Connect, DatabaseSettings, Synchronous, postgres::Db};
 use fluens_tests::postgres::{Cluster, Options};
 use serde_json::{Deserializer, Value};
 
@@ -121,7 +121,14 @@ async fn bench() -> Option<Bench<Db, Log>> {
     Cluster::shared()?; // `left_out.rs` says that there is none
     let log = Log::start();
     let (url, session) = (log.cluster.create_database(), String::new());
-    let settings = DatabaseSettings { url, schema: None, connections: 1, statement_cache: true, session };
+    let settings = DatabaseSettings {
+        url,
+        schema: None,
+        connections: 1,
+        statement_cache: true,
+        synchronous: Synchronous::Full,
+        session,
+    };
     let pool = Db::open(&settings).await.unwrap();
     Some(Bench::new(log, &pool).await)
 }

@@ -12,7 +12,7 @@ use diesel::{
     sql_types::{Integer, Text},
 };
 use diesel_async::{AsyncConnection, RunQueryDsl, SimpleAsyncConnection};
-use fluens_diesel::{Connect, DatabaseSettings, sqlite::Db};
+use fluens_diesel::{Connect, DatabaseSettings, Synchronous, sqlite::Db};
 
 use super::{
     Plan, assert_nothing_reads_the_whole_inbox, snapshot,
@@ -121,7 +121,14 @@ const MANY: usize = 50_000;
 
 async fn prepared(sql: &str) -> Bench<Db, Sent> {
     let (url, session) = ("sqlite::memory:".to_owned(), String::new());
-    let settings = DatabaseSettings { url, schema: None, connections: 1, statement_cache: true, session };
+    let settings = DatabaseSettings {
+        url,
+        schema: None,
+        connections: 1,
+        statement_cache: true,
+        synchronous: Synchronous::Full,
+        session,
+    };
     let sent = Sent::default();
     let mut bench = Bench::new(sent.clone(), &Db::open(&settings).await.unwrap()).await;
     bench.conn.batch_execute(sql).await.unwrap();

@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::connect::{Place, establish, unreachable};
-use crate::{Connect, OpenError, StoreError};
+use crate::{Connect, DatabaseSettings, OpenError, StoreError, Synchronous};
 
 type Conn = <super::Db as Connect>::Conn;
 
@@ -35,6 +35,7 @@ struct Inner {
 /// A connection that one task at a time holds.
 struct Line {
     place: Place,
+    synchronous: Synchronous,
     conn: Arc<Mutex<Conn>>,
     /// Who would wait for itself if it asked again.
     holder: StdMutex<Option<Holder>>,
@@ -54,12 +55,12 @@ impl Holder {
 }
 
 impl Pool {
-    pub(super) fn open(url: &str) -> Result<Self, OpenError> {
-        let place = Place::of_url(url)?;
+    pub(super) fn open(settings: &DatabaseSettings) -> Result<Self, OpenError> {
+        let (place, synchronous) = (Place::of_url(&settings.url)?, settings.synchronous);
         let line = || {
-            let conn = establish(&place).map_err(|error| unreachable(&place, &error))?;
+            let conn = establish(&place, synchronous).map_err(|error| unreachable(&place, &error))?;
             let holder = StdMutex::default();
-            Ok(Arc::new(Line { place: place.clone(), conn: Arc::new(Mutex::new(conn)), holder }))
+            Ok(Arc::new(Line { place: place.clone(), synchronous, conn: Arc::new(Mutex::new(conn)), holder }))
         };
         let writer = line()?;
         let readers = match place {
@@ -145,7 +146,7 @@ impl Guard {
             }
             return;
         }
-        match establish(&self.line.place) {
+        match establish(&self.line.place, self.line.synchronous) {
             Ok(fresh) => *self.conn = fresh,
             Err(error) => tracing::error!(%error, "a broken SQLite connection could not be replaced"),
         }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use config::{Value, ValueKind};
+use fluens_diesel::Synchronous;
 
 use super::{ConsumerSettings, ModuleSettings, RetrySettings, Settings};
 use crate::{
@@ -11,11 +12,12 @@ use crate::{
 };
 
 /// The keys at the top, and those of a module.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "database",
     "schema",
     "connections",
     "statement_cache",
+    "synchronous",
     "batch",
     "memory",
     "poll",
@@ -49,6 +51,7 @@ impl Reader {
             "schema" => self.settings.schema = self.schema(key, value),
             "connections" => self.settings.connections = self.number(key, value, 1..=10_000),
             "statement_cache" => self.settings.statement_cache = self.flag(key, value),
+            "synchronous" => self.settings.synchronous = self.synchronous(key, value),
             "batch" => self.settings.batch = self.number(key, value, 1..=10_000),
             "memory" => self.settings.memory = self.number(key, value, 4096..=(1 << 40)),
             "poll" => self.settings.poll = self.duration(key, value),
@@ -216,6 +219,20 @@ impl Reader {
         let help = "a schema's name has lower-case letters, digits and `_`, starts with a letter, and at most 63 of them";
         self.problem(format!("setting `{key}`: `{schema}` is not a plain name"), help);
         None
+    }
+
+    fn synchronous(&mut self, key: &str, value: Value) -> Synchronous {
+        let Some(word) = self.text(key, value) else { return Synchronous::Full };
+        match word.to_ascii_lowercase().as_str() {
+            "full" => Synchronous::Full,
+            "normal" => Synchronous::Normal,
+            _ => {
+                let help =
+                    "write `\"full\"`, or `\"normal\"` if the last commits may be gone after a power failure";
+                self.problem(format!("setting `{key}`: `{word}` is neither `full` nor `normal`"), help);
+                Synchronous::Full
+            }
+        }
     }
 
     fn node(&mut self, key: &str, value: Value) -> Option<String> {
