@@ -10,11 +10,18 @@ mod steps;
 mod support;
 
 /// How one statement was carried out.
+#[derive(Default)]
 struct Plan {
     /// For people: a line for each part.
     text: String,
     /// The parts that read the whole inbox.
     scans: Vec<String>,
+}
+
+impl Plan {
+    fn add(&mut self, depth: usize, part: &str) {
+        self.text.extend(["  ".repeat(depth).as_str(), part, "\n"]);
+    }
 }
 
 /// What a step sent.
@@ -30,7 +37,7 @@ fn text(steps: &[Step]) -> String {
         // The same statement for each message of many.
         for same in plans.chunk_by(|one, next| one.text == next.text) {
             let times = if same.len() > 1 { format!(", {} times", same.len()) } else { String::new() };
-            text.push_str(&format!("== {name}{times}\n{}\n", same[0].text));
+            text.extend(["== ", name, &times, "\n", &same[0].text, "\n"]);
         }
     }
     text
@@ -43,7 +50,7 @@ fn assert_nothing_reads_the_whole_inbox(steps: &[Step], when: &str, known: &[(&s
         for plan in plans {
             let is_known = |scan: &&String| known.contains(&(name, scan.as_str()));
             for scan in plan.scans.iter().filter(|scan| !is_known(scan)) {
-                wrong.push_str(&format!("\n== {name}: {scan}\n{}", plan.text));
+                wrong.extend(["\n== ", name, ": ", scan, "\n", &plan.text]);
             }
         }
     }

@@ -56,7 +56,7 @@ impl Witness<Db> for Log {
 }
 
 fn plan(root: &Value) -> Plan {
-    let mut plan = Plan { text: String::new(), scans: Vec::new() };
+    let mut plan = Plan::default();
     add(root, 1, &mut plan);
     plan
 }
@@ -70,7 +70,7 @@ fn add(node: &Value, depth: usize, plan: &mut Plan) {
         [("on", "Relation Name"), ("by", "Index Name"), ("of", "CTE Name"), ("with", "Function Name")]
     {
         if let Some(name) = of(key) {
-            line.push_str(&format!(" {word} {name}"));
+            line.extend([" ", word, " ", name]);
         }
     }
     // A walk through an index without a condition is a scan by another name.
@@ -78,7 +78,7 @@ fn add(node: &Value, depth: usize, plan: &mut Plan) {
     if whole && table == Some("fluens_inbox") {
         plan.scans.push(line.clone());
     }
-    plan.text.push_str(&format!("{}{line}\n", "  ".repeat(depth)));
+    plan.add(depth, &line);
     for part in node["Plans"].as_array().into_iter().flatten() {
         add(part, depth + 1, plan);
     }

@@ -31,5 +31,5 @@ pub(crate) fn compare(name: &str, today: &str) {
 fn around(text: &str, n: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let heading = lines.iter().take(n + 1).rposition(|line| line.starts_with("==")).unwrap_or(0);
-    lines.iter().skip(heading).take(n - heading + 8).map(|line| format!("    {line}\n")).collect()
+    lines[heading..lines.len().min(n + 8)].join("\n")
 }

@@ -60,13 +60,13 @@ impl Witness<Db> for Sent {
 
 fn plan(sql: &str, parts: &[Part]) -> Plan {
     let aliases = aliases(sql);
-    let mut plan = Plan { text: String::new(), scans: Vec::new() };
+    let mut plan = Plan::default();
     let mut depths = BTreeMap::from([(0, 0)]);
     for Part { id, parent, detail } in parts {
         let depth = depths.get(parent).map_or(1, |depth| depth + 1);
         depths.insert(*id, depth);
         let detail = without_numbers(detail);
-        plan.text.push_str(&format!("{}{detail}\n", "  ".repeat(depth)));
+        plan.add(depth, &detail);
         let scanned = detail.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next());
         // A list that was bound may have the alias that the inbox has elsewhere in the statement.
         if scanned.is_some_and(|table| aliases.contains(&table)) && !detail.contains("VIRTUAL TABLE") {
