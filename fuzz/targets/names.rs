@@ -28,8 +28,22 @@ fuzz_target!(|bytes: &[u8]| {
 fn name(text: &str) {
     let plain = fuzzing::is_plain(text);
     assert_eq!(plain, macros::is_plain(text), "the macros and the app disagree about {text:?}");
-    assert_eq!(plain, is_taken(Macro::Message, quote!(name = #text), quote!(struct A;)), "{text:?}");
-    let function = quote!(async fn a(m: A) -> Result { Ok(()) });
+    assert_eq!(
+        plain,
+        is_taken(
+            Macro::Message,
+            quote!(name = #text),
+            quote!(
+                struct A;
+            )
+        ),
+        "{text:?}"
+    );
+    let function = quote!(
+        async fn a(m: A) -> Result {
+            Ok(())
+        }
+    );
     assert_eq!(plain, is_taken(Macro::Consumer, quote!(name = #text), function), "{text:?}");
     assert_eq!(plain, is_taken(Macro::Module, quote!(A { db: D, name: #text }), quote!()), "{text:?}");
     if !plain {
@@ -37,7 +51,8 @@ fn name(text: &str) {
     }
     assert!(text.len() <= 128 && text.starts_with(|first: char| first.is_ascii_alphabetic()));
     // Nothing that ends a literal or an identifier in SQL, separates the names of a list, marks a fault, or fools a reader.
-    let odd = |c: char| "'\"`\\;,@$?%{}()<>".contains(c) || c.is_whitespace() || c.is_control() || !c.is_ascii();
+    let odd =
+        |c: char| "'\"`\\;,@$?%{}()<>".contains(c) || c.is_whitespace() || c.is_control() || !c.is_ascii();
     assert!(!text.contains(odd), "{text:?}");
     let fault = fuzzing::fault_name(text, text);
     assert!(!fuzzing::is_plain(&fault), "the fault of {text:?} could be a message");
@@ -92,9 +107,9 @@ fn header(text: &str) {
 
 /// By hand, as the document of FNV-1a says it: what is stored depends on it for ever.
 fn hash(bytes: &[u8]) {
-    let by_hand = bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let by_hand = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     assert_eq!(stable_hash(bytes), by_hand);
 }
 
