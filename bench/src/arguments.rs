@@ -12,7 +12,8 @@ synchronous_commit on, 127.0.0.1 only, removed afterwards):
   fluens      through its public interface
   rivals      graphile_worker, apalis, and with node graphile-worker and pg-boss
 
-and SQLite in a file with synchronous = FULL. Rounds alternate between them.
+and SQLite in a file, with synchronous = FULL and NORMAL. Rounds alternate
+between them.
 Every message is counted, and the order of every key is checked; a wrong count
 fails the run. Printed are medians, what they vary between, and ratios against
 the bars. bench/results/ gets them as JSON and as a chart: latest.json and

@@ -45,6 +45,7 @@ pub(crate) const BARS: &[Bar] = &[
     bar("latency-p99", BestRival, AtMost(1.0)),
     bar("sqlite", Contestant("floor"), AtLeast(0.5)),
     bar("sqlite", Contestant("floor, one per transaction"), AtLeast(10.0)),
+    bar("sqlite-normal", Contestant("floor"), AtLeast(0.5)),
     bar("backlog-large", Ourselves("backlog-small"), AtLeast(0.8)),
     bar("crowd", Ourselves("alone"), AtLeast(0.8)),
     bar("replicas-four", Ourselves("replicas-one"), AtLeast(3.5)),

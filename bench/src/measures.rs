@@ -47,6 +47,7 @@ pub(crate) const MEASURES: &[Measure] = &[
     measure("latency-p50", "publish to start of consumer, p50", Unit::Milliseconds),
     measure("latency-p99", "publish to start of consumer, p99", Unit::Milliseconds),
     measure("sqlite", "SQLite (FULL): consume, one write each, effect once", Unit::PerSecond),
+    measure("sqlite-normal", "SQLite (NORMAL): consume, one write each, effect once", Unit::PerSecond),
     measure("backlog-small", "drain, 10,000 waiting", Unit::PerSecond),
     measure("backlog-large", "drain, a large backlog, its first 50,000", Unit::PerSecond),
     measure("memory", "memory while a large backlog is drained", Unit::Mebibytes),

@@ -120,15 +120,17 @@ fn latency(bench: &mut Bench<'_>, contestant: &Contestant) -> Result<()> {
 fn sqlite(bench: &mut Bench<'_>) -> Result<()> {
     let n = bench.plan.sqlite;
     let of = [
-        ("floor", &bench.floor, "sqlite-grouped", n),
-        ("fluens", &bench.fluens, "sqlite", n),
-        ("floor, one per transaction", &bench.floor, "sqlite-single", n / 10),
+        ("sqlite", "floor", &bench.floor, "sqlite-grouped", n),
+        ("sqlite", "fluens", &bench.fluens, "sqlite", n),
+        ("sqlite", "floor, one per transaction", &bench.floor, "sqlite-single", n / 10),
+        ("sqlite-normal", "floor", &bench.floor, "sqlite-normal", n),
+        ("sqlite-normal", "fluens", &bench.fluens, "sqlite-normal", n),
     ];
-    for (name, contestant, what, n) in of {
+    for (measure, name, contestant, what, n) in of {
         let folder = tempfile::tempdir()?;
         let url = format!("sqlite:{}", folder.path().join("bench.db").display());
         let rate = figure(&contestant.run(&url, what, n)?, "rate")?;
-        bench.measures.add("sqlite", name, rate);
+        bench.measures.add(measure, name, rate);
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ pub use rows::{
     Registration, Retention, Route, SchemaVersion, SlotRow, SourceRelay, Standing, Standstill, Survey, Swept,
     Taken, UniqueKey, Unrun, Unsubscribed, Waits, Wanted, state,
 };
-pub use settings::{DatabaseSettings, redacted};
+pub use settings::{DatabaseSettings, Synchronous, redacted};
 pub use sql::{Clock, FEW, Fetch, OwnedClock, Tables, append_async, append_sync};
 pub use store::{
     Connect, Control, Dialect, Inbox, Letters, Migration, Nodes, OpenError, Overview, Registry, Relays,

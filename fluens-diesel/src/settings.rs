@@ -1,5 +1,27 @@
 //! What a store needs to know to open a database.
 
+/// When a COMMIT on SQLite waits for the disk. No crash of the program loses anything either way, and the file is never
+/// corrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Synchronous {
+    /// Always: what was committed is there whatever happens to the machine.
+    #[default]
+    Full,
+    /// Now and then: if the machine crashes or loses its power, the last commits may be gone, all of each or nothing. A
+    /// message that was published or acknowledged in one of them is then not, together with the data of that commit.
+    Normal,
+}
+
+impl Synchronous {
+    /// As settings and SQLite write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Synchronous::Full => "full",
+            Synchronous::Normal => "normal",
+        }
+    }
+}
+
 /// One database. Equal settings mean the same pool.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct DatabaseSettings {
@@ -11,6 +33,8 @@ pub struct DatabaseSettings {
     pub connections: u32,
     /// Off for poolers that switch servers between transactions.
     pub statement_cache: bool,
+    /// When SQLite waits for the disk.
+    pub synchronous: Synchronous,
     /// What the process calls its connections, so that others can end what it leaves behind. Empty: no name of its own.
     pub session: String,
 }
@@ -22,6 +46,7 @@ impl std::fmt::Debug for DatabaseSettings {
             .field("schema", &self.schema)
             .field("connections", &self.connections)
             .field("statement_cache", &self.statement_cache)
+            .field("synchronous", &self.synchronous)
             .field("session", &self.session)
             .finish()
     }

@@ -5,7 +5,7 @@ mod cases;
 use cases::support::{Bench, Probe};
 use diesel::{QueryableByName, sql_types::BigInt};
 use diesel_async::RunQueryDsl;
-use fluens_diesel::{Connect, DatabaseSettings, sqlite::Db};
+use fluens_diesel::{Connect, DatabaseSettings, Synchronous, sqlite::Db};
 
 #[derive(QueryableByName)]
 struct Number {
@@ -38,7 +38,14 @@ impl Probe for Db {
 
 fn settings(url: &str) -> DatabaseSettings {
     let (url, session) = (url.to_owned(), String::new());
-    DatabaseSettings { url, schema: None, connections: 1, statement_cache: true, session }
+    DatabaseSettings {
+        url,
+        schema: None,
+        connections: 1,
+        statement_cache: true,
+        synchronous: Synchronous::Full,
+        session,
+    }
 }
 
 async fn open() -> Bench<Db> {

@@ -188,6 +188,28 @@ fn a_soup_of_times_never_panics() {
     }
 }
 
+/// What fuzzing found: of the text of a raw identifier no identifier can be made.
+#[test]
+fn raw_names_are_taken() {
+    let tokens = |text: &str| text.parse::<TokenStream>().expect("tokens");
+    for code in [
+        crate::message::tokens(tokens("version = 2, from = r#in"), tokens("struct r#type { a: u8 }")),
+        crate::message::tokens(
+            tokens("partition = r#fn, priority = r#in"),
+            tokens("struct A { r#fn: u8, r#in: P }"),
+        ),
+        crate::consumer::tokens(
+            tokens("module = r#mod"),
+            tokens("async fn r#type(r#in: r#A) -> Result { r#B }"),
+        ),
+        crate::failure::tokens(tokens("#[failure(permanent)] enum r#type { r#A { r#fn: u8 } }")),
+        crate::module::tokens(tokens("r#type { db: r#D, consumes: [r#A] }")),
+        crate::run::run(tokens("r#type, intercept: [r#fn]")),
+    ] {
+        assert!(!code.to_string().contains("compile_error"), "{code}");
+    }
+}
+
 #[test]
 fn main_is_there_whatever_is_wrong() {
     for wrong in [

@@ -37,6 +37,10 @@ mod text;
 #[doc(hidden)]
 pub mod __private;
 
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
+
 #[cfg(doctest)]
 mod guide;
 
@@ -49,7 +53,7 @@ pub use consumer::{
 };
 pub use error::{BoxError, Error, Result};
 pub use failure::{Failure, OrFail, fault, permanent, retry_after, retry_now};
-pub use fluens_diesel::{Id, OwnedClock, Swept, Ts};
+pub use fluens_diesel::{Id, OwnedClock, Swept, Synchronous, Ts};
 pub use fluens_macros::{Failure, app, consumer, message, module, payload, run};
 pub use futures_util::future::BoxFuture;
 pub use message::{

@@ -26,7 +26,14 @@ macro_rules! pooled {
 
 fn settings(url: &str, session: &str, statement_cache: bool) -> DatabaseSettings {
     let (url, session) = (url.to_owned(), session.to_owned());
-    DatabaseSettings { url, schema: None, connections: NODES.into(), statement_cache, session }
+    DatabaseSettings {
+        url,
+        schema: None,
+        connections: NODES.into(),
+        statement_cache,
+        synchronous: Synchronous::Full,
+        session,
+    }
 }
 
 fn tables() -> Tables {

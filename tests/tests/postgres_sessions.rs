@@ -2,7 +2,7 @@
 #![cfg(feature = "postgres")]
 
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
-use fluens_diesel::{Connect, DatabaseSettings, Wire, postgres::Db};
+use fluens_diesel::{Connect, DatabaseSettings, Synchronous, Wire, postgres::Db};
 use fluens_tests::{postgres::Cluster, probe::in_time};
 
 macro_rules! database {
@@ -16,7 +16,14 @@ macro_rules! database {
 
 async fn connect(url: &str, session: &str, statement_cache: bool) -> <Db as Connect>::Guard {
     let (url, session) = (url.to_owned(), session.to_owned());
-    let settings = DatabaseSettings { url, schema: None, connections: 2, statement_cache, session };
+    let settings = DatabaseSettings {
+        url,
+        schema: None,
+        connections: 2,
+        statement_cache,
+        synchronous: Synchronous::Full,
+        session,
+    };
     let pool = Db::open(&settings).await.unwrap_or_else(|error| panic!("{error}"));
     Db::writer(&pool).await.unwrap()
 }

@@ -8,7 +8,7 @@ mod cases;
 use cases::support::{Bench, Probe};
 use diesel::{QueryableByName, sql_types::BigInt};
 use diesel_async::RunQueryDsl;
-use fluens_diesel::{Connect, DatabaseSettings, postgres::Db};
+use fluens_diesel::{Connect, DatabaseSettings, Synchronous, postgres::Db};
 use fluens_tests::postgres::Cluster;
 
 #[derive(QueryableByName)]
@@ -44,7 +44,14 @@ impl Probe for Db {
 async fn open() -> Bench<Db> {
     let cluster = Cluster::shared().expect("tests/tests/left_out.rs says what is missing");
     let (url, session) = (cluster.create_database(), String::new());
-    let settings = DatabaseSettings { url, schema: None, connections: 1, statement_cache: true, session };
+    let settings = DatabaseSettings {
+        url,
+        schema: None,
+        connections: 1,
+        statement_cache: true,
+        synchronous: Synchronous::Full,
+        session,
+    };
     Bench::new(&Db::open(&settings).await.unwrap(), None).await
 }
 

@@ -3,12 +3,19 @@
 use std::time::Duration;
 
 use diesel_async::SimpleAsyncConnection;
-use fluens_diesel::{DatabaseSettings, Heard, Tables, Wire, sqlite};
+use fluens_diesel::{DatabaseSettings, Heard, Synchronous, Tables, Wire, sqlite};
 use fluens_tests::probe::in_time;
 
 fn settings(url: &str, session: &str) -> DatabaseSettings {
     let (url, session) = (url.to_owned(), session.to_owned());
-    DatabaseSettings { url, schema: None, connections: 2, statement_cache: true, session }
+    DatabaseSettings {
+        url,
+        schema: None,
+        connections: 2,
+        statement_cache: true,
+        synchronous: Synchronous::Full,
+        session,
+    }
 }
 
 fn tables() -> Tables {

@@ -12,13 +12,13 @@ diesel::table! { queue (id) { id -> BigInt, payload -> Text, } }
 diesel::table! { effects (place) { place -> BigInt, n -> BigInt, key -> BigInt, } }
 
 const TABLES: &str = "
-    PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     CREATE TABLE queue (id integer PRIMARY KEY, payload text NOT NULL);
     CREATE TABLE effects (place integer PRIMARY KEY, n bigint NOT NULL, key bigint NOT NULL);";
 
 /// `size` messages per transaction.
-pub(super) fn consume(url: &str, n: i64, size: i64) -> Result<()> {
+pub(super) fn consume(url: &str, n: i64, size: i64, synchronous: &str) -> Result<()> {
     let mut conn = SqliteConnection::establish(url.trim_start_matches("sqlite:"))?;
+    conn.batch_execute(&format!("PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}"))?;
     conn.batch_execute(TABLES)?;
     conn.transaction(|conn| {
         (0..n).try_for_each(|n| {

@@ -15,7 +15,7 @@ mod sqlite;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use fluens::Builder;
+use fluens::{Builder, Synchronous};
 
 /// Between two messages when the load is light.
 pub(crate) const PAUSE: Duration = Duration::from_millis(10);
@@ -44,7 +44,8 @@ pub(crate) async fn run(what: &str, url: &str, n: i64, more: Option<i64>) -> Res
         "replica" => replica::serve(url, n).await,
         "idle" => idle::watch(program::noop(url, 0, 0), url, n).await,
         "idle-crowd" => idle::watch(crowd::app(url, 0), url, n).await,
-        "sqlite" => sqlite::consume(url, n).await,
+        "sqlite" => sqlite::consume(url, n, Synchronous::Full).await,
+        "sqlite-normal" => sqlite::consume(url, n, Synchronous::Normal).await,
         _ => bail!("fluens does not {what}"),
     }
 }

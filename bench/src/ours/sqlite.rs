@@ -1,7 +1,7 @@
-//! Effect once on SQLite: consuming with one write each, in a file, with `synchronous = FULL`.
+//! Effect once on SQLite: consuming with one write each, in a file.
 
 use anyhow::ensure;
-use fluens::{Module, diesel_prelude::*, prelude::*, sqlite as db};
+use fluens::{Module, Synchronous, diesel_prelude::*, prelude::*, sqlite as db};
 
 use super::tuned;
 use crate::{
@@ -31,9 +31,10 @@ async fn keep(order: EmbeddedOrder, ledger: State<Ledger>, ctx: &mut Context<Emb
     Ok(())
 }
 
-pub(super) async fn consume(url: &str, n: i64) -> Result<(), anyhow::Error> {
+pub(super) async fn consume(url: &str, n: i64, synchronous: Synchronous) -> Result<(), anyhow::Error> {
     let ledger = Ledger::new(n, KEYS, n);
-    let app = tuned(fluens::app!(Embedded, ..), url).state(ledger.clone()).start().await?;
+    let app = tuned(fluens::app!(Embedded, ..), url).synchronous(synchronous);
+    let app = app.state(ledger.clone()).start().await?;
     let embedded = Embedded::of(&app);
     embedded.pause().await?;
     publish(&embedded, n).await?;

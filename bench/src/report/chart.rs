@@ -9,8 +9,16 @@ use crate::{
 };
 
 /// What the chart shows, in this order.
-const SHOWN: [&str; 7] =
-    ["drain", "consume", "publish-many", "publish-one", "latency-p50", "latency-p99", "sqlite"];
+const SHOWN: [&str; 8] = [
+    "drain",
+    "consume",
+    "publish-many",
+    "publish-one",
+    "latency-p50",
+    "latency-p99",
+    "sqlite",
+    "sqlite-normal",
+];
 
 const WIDTH: f64 = 760.0;
 const LABELS: f64 = 200.0;

@@ -13,7 +13,7 @@ use diesel::{
 use diesel_async::sync_connection_wrapper::SyncConnectionWrapper;
 
 use super::InPlace;
-use crate::OpenError;
+use crate::{OpenError, Synchronous};
 
 /// The first version without the WAL bug that can corrupt a database: 3.51.3.
 const OLDEST: i32 = 3_051_003;
@@ -88,10 +88,12 @@ pub(super) const BUSY: Duration = Duration::from_secs(10);
 /// file at the same time are told so at once, whatever the timeout: they try again.
 pub(super) fn establish(
     place: &Place,
+    synchronous: Synchronous,
+    in_place: &InPlace,
 ) -> Result<SyncConnectionWrapper<SqliteConnection, InPlace>, ConnectionError> {
     let started = Instant::now();
     loop {
-        match establish_once(place) {
+        match establish_once(place, synchronous, in_place) {
             Err(error) if error.to_string().contains("locked") && started.elapsed() < BUSY => {
                 std::thread::sleep(Duration::from_millis(5));
             }
@@ -102,18 +104,20 @@ pub(super) fn establish(
 
 fn establish_once(
     place: &Place,
+    synchronous: Synchronous,
+    in_place: &InPlace,
 ) -> Result<SyncConnectionWrapper<SqliteConnection, InPlace>, ConnectionError> {
     let path = match place {
         Place::Memory => ":memory:",
         Place::File(path) => path,
     };
     let mut conn = SqliteConnection::establish(path)?;
-    let busy = BUSY.as_millis();
+    let (busy, synchronous) = (BUSY.as_millis(), synchronous.word());
     conn.batch_execute(&format!(
-        "PRAGMA busy_timeout = {busy}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+        "PRAGMA busy_timeout = {busy}; PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous};"
     ))
     .map_err(ConnectionError::CouldntSetupConfiguration)?;
-    Ok(SyncConnectionWrapper::new(conn))
+    Ok(SyncConnectionWrapper::with_runtime(conn, in_place.clone()))
 }
 
 pub(super) fn unreachable(place: &Place, error: &impl std::error::Error) -> OpenError {
@@ -144,6 +148,23 @@ mod tests {
         for url in ["postgres://db/x", "sqlite:", "", "shop.db"] {
             assert!(Place::of_url(url).is_err(), "{url}");
         }
+    }
+
+    #[derive(diesel::QueryableByName)]
+    struct Level {
+        #[diesel(sql_type = diesel::sql_types::Integer)]
+        synchronous: i32,
+    }
+
+    #[tokio::test]
+    async fn a_commit_waits_for_the_disk_as_it_is_told_to() {
+        use diesel_async::RunQueryDsl;
+        for (synchronous, level) in [(Synchronous::Full, 2), (Synchronous::Normal, 1)] {
+            let mut conn = establish(&Place::Memory, synchronous, &InPlace::default()).unwrap();
+            let is = diesel::sql_query("PRAGMA synchronous").get_result::<Level>(&mut conn).await.unwrap();
+            assert_eq!(is.synchronous, level);
+        }
+        assert_eq!(Synchronous::default(), Synchronous::Full);
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Connect for Db {
 
     async fn open(settings: &DatabaseSettings) -> Result<Pool, OpenError> {
         Self::probe(settings).await?;
-        Pool::open(&settings.url)
+        Pool::open(settings)
     }
 
     async fn writer(pool: &Pool) -> Result<Guard, StoreError> {

@@ -17,8 +17,11 @@ use tokio::{
     task,
 };
 
-use super::connect::{Place, establish, unreachable};
-use crate::{Connect, OpenError, StoreError};
+use super::{
+    InPlace,
+    connect::{Place, establish, unreachable},
+};
+use crate::{Connect, DatabaseSettings, OpenError, StoreError, Synchronous};
 
 type Conn = <super::Db as Connect>::Conn;
 
@@ -35,6 +38,8 @@ struct Inner {
 /// A connection that one task at a time holds.
 struct Line {
     place: Place,
+    synchronous: Synchronous,
+    in_place: InPlace,
     conn: Arc<Mutex<Conn>>,
     /// Who would wait for itself if it asked again.
     holder: StdMutex<Option<Holder>>,
@@ -54,12 +59,14 @@ impl Holder {
 }
 
 impl Pool {
-    pub(super) fn open(url: &str) -> Result<Self, OpenError> {
-        let place = Place::of_url(url)?;
+    pub(super) fn open(settings: &DatabaseSettings) -> Result<Self, OpenError> {
+        let (place, synchronous) = (Place::of_url(&settings.url)?, settings.synchronous);
         let line = || {
-            let conn = establish(&place).map_err(|error| unreachable(&place, &error))?;
-            let holder = StdMutex::default();
-            Ok(Arc::new(Line { place: place.clone(), conn: Arc::new(Mutex::new(conn)), holder }))
+            let in_place = InPlace::default();
+            let conn =
+                establish(&place, synchronous, &in_place).map_err(|error| unreachable(&place, &error))?;
+            let (place, conn) = (place.clone(), Arc::new(Mutex::new(conn)));
+            Ok(Arc::new(Line { place, synchronous, in_place, conn, holder: StdMutex::default() }))
         };
         let writer = line()?;
         let readers = match place {
@@ -88,6 +95,7 @@ impl Line {
         }
         let conn = self.conn.clone().lock_owned().await;
         *self.holder() = Some(Holder::me());
+        self.in_place.lend(false);
         Ok(Guard { conn, line: self.clone() })
     }
 
@@ -131,6 +139,7 @@ impl Guard {
     /// Whether the code that runs now may count on it: if not, it may wait for it like any other.
     pub(super) fn lend(&self, lent: bool) {
         *self.line.holder() = lent.then(Holder::me);
+        self.line.in_place.lend(lent);
     }
 
     /// Throws the connection away for a new one. A database in memory would go with it, so there it is rolled back.
@@ -145,7 +154,7 @@ impl Guard {
             }
             return;
         }
-        match establish(&self.line.place) {
+        match establish(&self.line.place, self.line.synchronous, &self.line.in_place) {
             Ok(fresh) => *self.conn = fresh,
             Err(error) => tracing::error!(%error, "a broken SQLite connection could not be replaced"),
         }

@@ -94,7 +94,9 @@ fn repeated(repeated: &Repeated<'_>) -> TokenStream {
 /// Older bytes are read by the version before, which asks the one before it; `From` does the rest.
 fn decode_version(ident: &Ident, previous: &Path) -> TokenStream {
     let at = previous.span();
-    let new = Ident::new(&ident.to_string(), ident.span().located_at(at));
+    // A copy: of the text of `r#type` no identifier can be made.
+    let mut new = ident.clone();
+    new.set_span(ident.span().located_at(at));
     let climb = quote_spanned!(located(at)=> ::fluens::__private::check_link::<#new, #previous>());
     quote! {
         fn decode_version(

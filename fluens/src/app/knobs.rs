@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use fluens_diesel::Synchronous;
+
 use super::{Builder, Keep};
 use crate::module::Module;
 
@@ -34,6 +36,12 @@ impl<L> Builder<L> {
     /// Switches the cache of prepared statements off, for poolers that change servers between transactions.
     pub fn statement_cache(self, on: bool) -> Self {
         self.set("statement_cache", on.to_string())
+    }
+
+    /// When a COMMIT on SQLite waits for the disk; always by default. [`Synchronous::Normal`] is quicker, and gives up the last
+    /// commits if the machine loses its power.
+    pub fn synchronous(self, when: Synchronous) -> Self {
+        self.set("synchronous", when.word())
     }
 
     /// How many rows a consumer fetches at once; 100 by default.

@@ -299,6 +299,7 @@ impl<M: Module> Part for ModulePart<M> {
             schema: Self::schema(settings).map(str::to_owned),
             connections: settings.connections,
             statement_cache: settings.statement_cache,
+            synchronous: settings.synchronous,
             session: settings.session.clone(),
         });
         (M::Db::KIND, database)

@@ -16,7 +16,7 @@ pub use codec::{Codec, Json};
 pub use envelope::Envelope;
 pub(crate) use key::stored_slot;
 pub use key::{Key, PartitionKey, stable_hash};
-pub(crate) use name::is_plain;
+pub(crate) use name::{is_identifier, is_plain};
 pub(crate) use outbound::{Origin, micros};
 pub use outbound::{Outbound, Publishable, Receipt, Staged, message};
 pub use priority::Priority;

@@ -7,6 +7,13 @@ pub(crate) fn is_plain(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:".contains(c))
 }
 
+/// What can stand in SQL as it is.
+pub(crate) fn is_identifier(name: &str) -> bool {
+    is_plain(name)
+        && name.len() <= 63
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
 #[cfg(test)]
 mod tests {
     use super::is_plain;

@@ -222,16 +222,15 @@ impl NewFault<'_> {
     }
 }
 
-/// Text as it is, since most payloads are; other bytes as numbers.
+/// Text as it is, since most payloads are; other bytes as numbers. Read number by number: an untagged enum would hold each
+/// of them in 32 bytes first, half a gigabyte for the largest payload.
 mod payload {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::fmt;
 
-    #[derive(Serialize, Deserialize)]
-    #[serde(untagged)]
-    enum Payload {
-        Text(String),
-        Bytes(Vec<u8>),
-    }
+    use serde::{
+        Deserializer, Serialize, Serializer,
+        de::{Error, SeqAccess, Visitor},
+    };
 
     pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
         match std::str::from_utf8(bytes) {
@@ -241,9 +240,62 @@ mod payload {
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
-        Ok(match Payload::deserialize(from)? {
-            Payload::Text(text) => text.into_bytes(),
-            Payload::Bytes(bytes) => bytes,
-        })
+        from.deserialize_any(Payload)
+    }
+
+    struct Payload;
+
+    impl<'de> Visitor<'de> for Payload {
+        type Value = Vec<u8>;
+
+        fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+            to.write_str("a text or a list of bytes")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Vec<u8>, E> {
+            Ok(text.as_bytes().to_vec())
+        }
+
+        fn visit_string<E: Error>(self, text: String) -> Result<Vec<u8>, E> {
+            Ok(text.into_bytes())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<u8>, A::Error> {
+            let mut bytes = Vec::new();
+            while let Some(byte) = list.next_element()? {
+                bytes.push(byte);
+            }
+            Ok(bytes)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(payload: &str) -> Result<Told, serde_json::Error> {
+        let id = Id::new();
+        serde_json::from_str(&format!(
+            r#"{{"code":"x","consumer":"c","attempts":1,"message_id":"{id}","version":1,"payload":{payload}}}"#
+        ))
+    }
+
+    #[test]
+    fn a_payload_is_told_byte_for_byte() {
+        for bytes in [b"".as_slice(), b"{\"a\":\"\\u0000\"}", "Grüße".as_bytes(), &[0xff, 0, 0xc3, b'(']] {
+            let mut one = told("[]").expect("an empty one");
+            one.payload = bytes.to_vec();
+            let written = serde_json::to_vec(&one).expect("it can be written");
+            let again: Told = serde_json::from_slice(&written).expect("and be read");
+            assert_eq!(again.payload, bytes);
+        }
+    }
+
+    #[test]
+    fn what_is_no_payload_is_refused() {
+        for payload in ["300", "null", "true", "[256]", "[-1]", "[\"a\"]", "{}", "[[1]]", "[1"] {
+            assert!(told(payload).is_err(), "{payload}");
+        }
     }
 }

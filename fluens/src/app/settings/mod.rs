@@ -9,7 +9,7 @@ use std::{
 };
 
 use config::{Config, Environment, File, Value};
-use fluens_diesel::{Clock, Id, Retention};
+use fluens_diesel::{Clock, Id, Retention, Synchronous};
 
 use self::read::Reader;
 use super::Problem;
@@ -55,6 +55,8 @@ pub(crate) struct Settings {
     pub(crate) schema: Option<String>,
     pub(crate) connections: u32,
     pub(crate) statement_cache: bool,
+    /// When SQLite waits for the disk.
+    pub(crate) synchronous: Synchronous,
     /// Rows per fetch.
     pub(crate) batch: usize,
     /// Bytes of messages in memory per consumer.
@@ -120,6 +122,7 @@ impl Default for Settings {
             schema: None,
             connections: 10,
             statement_cache: true,
+            synchronous: Synchronous::Full,
             batch: 100,
             memory: 16 << 20,
             poll: Duration::from_secs(1),
@@ -320,6 +323,23 @@ mod tests {
                 "`heartbeat` is 20s, too long for a `lease` of 10s"
             ]
         );
+    }
+
+    #[test]
+    fn sqlite_waits_for_the_disk_unless_told_otherwise() {
+        let of = |code: &[(&str, &str)], toml, environment: &[(&str, &str)]| {
+            load(code, toml, environment).0.synchronous
+        };
+        assert_eq!(of(&[], "", &[]), Synchronous::Full);
+        assert_eq!(of(&[("synchronous", "normal")], "", &[]), Synchronous::Normal);
+        assert_eq!(of(&[("synchronous", "normal")], "synchronous = \"full\"", &[]), Synchronous::Full);
+        assert_eq!(
+            of(&[], "synchronous = \"full\"", &[("FLUENS_SYNCHRONOUS", "NORMAL")]),
+            Synchronous::Normal
+        );
+        let (settings, problems) = load(&[], "synchronous = \"off\"", &[]);
+        assert_eq!(settings.synchronous, Synchronous::Full);
+        assert!(problems.len() == 1 && problems[0].what.contains("`off`"), "{problems:?}");
     }
 
     #[test]

@@ -3,16 +3,21 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use config::{Value, ValueKind};
+use fluens_diesel::Synchronous;
 
 use super::{ConsumerSettings, ModuleSettings, RetrySettings, Settings};
-use crate::{app::Problem, message::is_plain};
+use crate::{
+    app::Problem,
+    message::{is_identifier, is_plain},
+};
 
 /// The keys at the top, and those of a module.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "database",
     "schema",
     "connections",
     "statement_cache",
+    "synchronous",
     "batch",
     "memory",
     "poll",
@@ -46,6 +51,7 @@ impl Reader {
             "schema" => self.settings.schema = self.schema(key, value),
             "connections" => self.settings.connections = self.number(key, value, 1..=10_000),
             "statement_cache" => self.settings.statement_cache = self.flag(key, value),
+            "synchronous" => self.settings.synchronous = self.synchronous(key, value),
             "batch" => self.settings.batch = self.number(key, value, 1..=10_000),
             "memory" => self.settings.memory = self.number(key, value, 4096..=(1 << 40)),
             "poll" => self.settings.poll = self.duration(key, value),
@@ -215,6 +221,20 @@ impl Reader {
         None
     }
 
+    fn synchronous(&mut self, key: &str, value: Value) -> Synchronous {
+        let Some(word) = self.text(key, value) else { return Synchronous::Full };
+        match word.to_ascii_lowercase().as_str() {
+            "full" => Synchronous::Full,
+            "normal" => Synchronous::Normal,
+            _ => {
+                let help =
+                    "write `\"full\"`, or `\"normal\"` if the last commits may be gone after a power failure";
+                self.problem(format!("setting `{key}`: `{word}` is neither `full` nor `normal`"), help);
+                Synchronous::Full
+            }
+        }
+    }
+
     fn node(&mut self, key: &str, value: Value) -> Option<String> {
         let name = self.text(key, value)?;
         if is_plain(&name) {
@@ -317,11 +337,4 @@ impl Reader {
 /// Where a value comes from, if not from code.
 fn origin(value: &Value) -> String {
     value.origin().map(|origin| format!(" (in {origin})")).unwrap_or_default()
-}
-
-/// What can stand in SQL as it is.
-fn is_identifier(name: &str) -> bool {
-    is_plain(name)
-        && name.len() <= 63
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }

@@ -1,0 +1,178 @@
+//! PostgreSQL: `auto_explain` writes the plan of every statement into the server's log, with the values that were bound.
+
+use std::fs;
+
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use fluens_diesel::{Connect, DatabaseSettings, Synchronous, postgres::Db};
+use fluens_tests::postgres::{Cluster, Options};
+use serde_json::{Deserializer, Value};
+
+use super::{
+    Plan, assert_nothing_reads_the_whole_inbox, snapshot,
+    steps::{Bench, CONSUMERS, Witness},
+    text,
+};
+
+/// The log of a server of our own.
+struct Log {
+    cluster: Cluster,
+    /// So many bytes were read.
+    read: usize,
+}
+
+impl Log {
+    fn start() -> Self {
+        let options = Options::default()
+            .set("shared_preload_libraries", "auto_explain")
+            .set("auto_explain.log_min_duration", "0")
+            .set("auto_explain.log_format", "json")
+            // Statistics are gathered when we say so, and of every row, so that they are the same every day.
+            .set("autovacuum", "off")
+            .set("default_statistics_target", "1000");
+        Log { cluster: Cluster::start(&options).unwrap(), read: 0 }
+    }
+
+    /// Which version wrote the plans: another one may have other ways.
+    fn version(&self) -> String {
+        let version = fs::read_to_string(self.cluster.directory().join("data/PG_VERSION")).unwrap();
+        format!("postgres-{}", version.trim())
+    }
+}
+
+impl Witness<Db> for Log {
+    async fn plans(&mut self, _: &mut AsyncPgConnection) -> Vec<Plan> {
+        let log = fs::read(self.cluster.directory().join("log")).unwrap();
+        let new = String::from_utf8_lossy(&log[self.read..]).into_owned();
+        self.read = log.len();
+        let explained = new.split("  plan:\n").skip(1).map(|rest| {
+            let first = Deserializer::from_str(rest).into_iter::<Value>().next();
+            first.expect("a plan").unwrap_or_else(|error| panic!("{error}: {rest}"))
+        });
+        explained
+            .filter(|explained| explained.to_string().contains("fluens_"))
+            .map(|one| plan(&one["Plan"]))
+            .collect()
+    }
+}
+
+fn plan(root: &Value) -> Plan {
+    let mut plan = Plan::default();
+    add(root, 1, &mut plan);
+    plan
+}
+
+fn add(node: &Value, depth: usize, plan: &mut Plan) {
+    let of = |key: &str| node[key].as_str();
+    let (kind, table) = (of("Node Type").unwrap_or("?"), of("Relation Name"));
+    let mut line =
+        of("Operation").map_or_else(|| kind.to_owned(), |operation| format!("{kind}, {operation}"));
+    for (word, key) in
+        [("on", "Relation Name"), ("by", "Index Name"), ("of", "CTE Name"), ("with", "Function Name")]
+    {
+        if let Some(name) = of(key) {
+            line.extend([" ", word, " ", name]);
+        }
+    }
+    // A walk through an index without a condition is a scan by another name.
+    let whole = kind == "Seq Scan" || kind.starts_with("Index") && of("Index Cond").is_none();
+    if whole && table == Some("fluens_inbox") {
+        plan.scans.push(line.clone());
+    }
+    plan.add(depth, &line);
+    for part in node["Plans"].as_array().into_iter().flatten() {
+        add(part, depth + 1, plan);
+    }
+}
+
+/// Rows of every state, for all consumers, slots and priorities, and thousands of keys.
+fn fill(rows: usize) -> String {
+    format!(
+        "INSERT INTO fluens_inbox (consumer_id, message_id, message, version, slot, key_hash, priority, state, attempt, \
+             published_at, due_at, expires_at, ended_at, once, latest, envelope, payload) \
+         SELECT 1 + n / 100 % {CONSUMERS}, md5(n::text)::uuid, 'orders.placed', 1, k % 64, \
+             CASE WHEN n % 3 > 0 THEN k END, n % 4, s, CASE WHEN s = 2 THEN 1 ELSE 0 END, now() - interval '1 minute', \
+             CASE WHEN s IN (1, 2) THEN now() + (n % 600 - 60) * interval '1 second' END, \
+             CASE WHEN n % 10 = 0 THEN now() + interval '1 hour' END, \
+             CASE WHEN s IN (4, 5, 6) THEN now() - n % 7200 * interval '1 second' END, \
+             n % 50 = 0, CASE WHEN n % 20 = 0 THEN k END, '\\x7b7d', decode(repeat('00', 200), 'hex') \
+         FROM (SELECT n, n / 7 * 7919 % 5000 AS k, CASE n % 100 WHEN 98 THEN 8 WHEN 97 THEN 7 WHEN 96 THEN 6 \
+             WHEN 95 THEN 5 WHEN 94 THEN 4 ELSE CASE WHEN n % 100 < 80 THEN 0 WHEN n % 100 < 85 THEN 1 \
+             WHEN n % 100 < 90 THEN 2 WHEN n % 100 < 94 THEN 3 ELSE 0 END END AS s \
+             FROM generate_series(1, {rows}) n) numbered;"
+    )
+}
+
+const MANY: usize = 60_000;
+
+/// Whether anything is ready at all: most rows are, so reading the table from its beginning seems to be the quickest way
+/// to the first one. It is not for a consumer that has none.
+const LOOK: (&str, &str) = ("look", "Seq Scan on fluens_inbox");
+
+/// An index of the few rows of a kind seems to be no longer than its first page.
+const STALE: [(&str, &str); 5] = [
+    LOOK,
+    ("promote and release", "Index Scan on fluens_inbox by fluens_inbox_behind"),
+    ("upkeep", "Index Scan on fluens_inbox by fluens_inbox_once"),
+    ("append a unique one", "Index Scan on fluens_inbox by fluens_inbox_once"),
+    ("append a unique one again", "Index Scan on fluens_inbox by fluens_inbox_once"),
+];
+
+async fn bench() -> Option<Bench<Db, Log>> {
+    Cluster::shared()?; // `left_out.rs` says that there is none
+    let log = Log::start();
+    let (url, session) = (log.cluster.create_database(), String::new());
+    let settings = DatabaseSettings {
+        url,
+        schema: None,
+        connections: 1,
+        statement_cache: true,
+        synchronous: Synchronous::Full,
+        session,
+    };
+    let pool = Db::open(&settings).await.unwrap();
+    Some(Bench::new(log, &pool).await)
+}
+
+async fn prepared(sql: &str) -> Option<Bench<Db, Log>> {
+    let mut bench = bench().await?;
+    bench.conn.batch_execute(sql).await.unwrap();
+    Some(bench)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_backlog_no_statement_reads_it_all() {
+    let Some(bench) = prepared(&format!("{} ANALYZE;", fill(MANY))).await else { return };
+    let version = bench.witness().version();
+    let steps = bench.all().await;
+    assert_nothing_reads_the_whole_inbox(&steps, "with a backlog", &[LOOK]);
+    snapshot::compare(&version, &text(&steps));
+}
+
+/// A statement that is asked often is planned once for all values.
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_backlog_no_plan_for_all_values_reads_it_all() {
+    let sql = format!("{} ANALYZE; SET plan_cache_mode = force_generic_plan;", fill(MANY));
+    let Some(bench) = prepared(&sql).await else { return };
+    assert_nothing_reads_the_whole_inbox(&bench.all().await, "planned for all values", &[LOOK]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_statistics_no_statement_reads_it_all() {
+    let Some(bench) = prepared(&fill(MANY)).await else { return };
+    assert_nothing_reads_the_whole_inbox(&bench.all().await, "without statistics", &[LOOK]);
+}
+
+/// The statistics are those of a table that was nearly empty.
+#[tokio::test(flavor = "multi_thread")]
+async fn with_statistics_from_before_a_backlog_no_statement_reads_it_all() {
+    let Some(bench) = prepared(&format!("{} ANALYZE; {}", fill(20), fill(MANY))).await else { return };
+    assert_nothing_reads_the_whole_inbox(&bench.all().await, "with statistics from before", &STALE);
+}
+
+/// The statistics are those of a backlog, and what was in it is dead but still there.
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_backlog_no_statement_reads_what_is_left() {
+    let sql = format!("{} ANALYZE; DELETE FROM fluens_inbox WHERE seq % 1000 > 0;", fill(MANY));
+    let Some(bench) = prepared(&sql).await else { return };
+    assert_nothing_reads_the_whole_inbox(&bench.all().await, "after a backlog", &[LOOK]);
+}
