@@ -165,7 +165,11 @@ pub(crate) fn appends(tables: &Tables, mut batch: Vec<NewMessage>) -> Vec<Append
 }
 
 impl AppendChunk {
-    fn new(tables: &Tables, mut chunk: Vec<NewMessage>, (stripes, keys): (BTreeSet<i32>, BTreeSet<i64>)) -> Self {
+    fn new(
+        tables: &Tables,
+        mut chunk: Vec<NewMessage>,
+        (stripes, keys): (BTreeSet<i32>, BTreeSet<i64>),
+    ) -> Self {
         let kinds = Kinds::of(&chunk);
         let firsts = || kinds.firsts.iter().map(|first| &chunk[*first]);
         AppendChunk {

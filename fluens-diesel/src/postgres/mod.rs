@@ -103,6 +103,10 @@ impl Db {
         Ok(FetchFew::is_all(fetch, rows.len()).then_some(rows))
     }
 
+    async fn load_ready(conn: &mut AsyncPgConnection, fetch: FetchReady) -> QueryResult<Vec<DueRow>> {
+        fetch.load(conn).await
+    }
+
     async fn lock_keys(
         conn: &mut AsyncPgConnection,
         tables: &Tables,

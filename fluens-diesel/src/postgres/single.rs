@@ -3,10 +3,7 @@
 use diesel::sql_types::{Binary, Integer};
 
 use super::{append::stripe, wire::channel};
-use crate::{
-    Id, NewMessage, Tables, Ts,
-    sql::statement,
-};
+use crate::{Id, NewMessage, Tables, Ts, sql::statement};
 
 statement! {
     /// The same as for a chunk, with plain values instead of arrays: PostgreSQL guesses that an array is long, finds the plan

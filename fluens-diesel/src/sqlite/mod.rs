@@ -119,8 +119,17 @@ impl Db {
         if open { work(conn).await } else { in_transaction::<Self, R>(conn, work).await }
     }
 
+    /// Where the connection is: brought out of there row by row, each value would be copied.
+    async fn load_ready(conn: &mut <Self as Connect>::Conn, fetch: FetchReady) -> QueryResult<Vec<DueRow>> {
+        conn.spawn_blocking(|conn| diesel::RunQueryDsl::load(fetch, conn)).await
+    }
+
     /// There are no slots to walk.
-    async fn fetch_few(_: &mut <Self as Connect>::Conn, _: &Tables, _: &Fetch) -> QueryResult<Option<Vec<DueRow>>> {
+    async fn fetch_few(
+        _: &mut <Self as Connect>::Conn,
+        _: &Tables,
+        _: &Fetch,
+    ) -> QueryResult<Option<Vec<DueRow>>> {
         Ok(None)
     }
 

@@ -47,8 +47,8 @@ impl crate::Wire for Db {
             return Ok(None);
         }
         place.check_folder()?;
-        let mut conn =
-            establish(&place, settings.synchronous, &super::InPlace::default()).map_err(|error| unreachable(&place, &error))?;
+        let mut conn = establish(&place, settings.synchronous, &super::InPlace::default())
+            .map_err(|error| unreachable(&place, &error))?;
         let seen = data_version(&mut conn).await.map_err(|error| unreachable(&place, &error))?;
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -76,7 +76,14 @@ impl<M: Module> Worker<M> {
                     Ok(()) => {
                         open.has_run();
                         let (opened, refused) = (!open.is_unopened(), deliveries.take_refused());
-                        Ended::Well(Ran { items: items.to_vec(), deliveries, staged, faults, refused, opened })
+                        Ended::Well(Ran {
+                            items: items.to_vec(),
+                            deliveries,
+                            staged,
+                            faults,
+                            refused,
+                            opened,
+                        })
                     }
                     Err(failure) => Ended::Failed { failure, touched: held.is_some() },
                 }

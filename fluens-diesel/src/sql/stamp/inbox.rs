@@ -31,7 +31,7 @@ macro_rules! stamp_inbox {
                         overdue = FindOverdue::new(tables, fetch, fairness).load::<(i64,)>(conn).await?;
                     }
                     let overdue = overdue.into_iter().map(|(seq,)| seq).collect();
-                    let rows: Vec<DueRow> = FetchReady::new(tables, fetch, overdue).load(conn).await?;
+                    let rows = Self::load_ready(conn, FetchReady::new(tables, fetch, overdue)).await?;
                     Ok(rows.into_iter().map(due).collect())
                 })
                 .await
