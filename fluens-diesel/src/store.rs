@@ -13,9 +13,9 @@ use diesel_async::AsyncConnection;
 
 use crate::{
     Acked, ConsumerSeen, DatabaseSettings, Due, Edit, Ended, Fetch, Heard, Held, Holding, Id, Joined, Letter,
-    Look, Named, NewLetter, NewMessage, NewNode, NodeSeen, Pulse, Recurring, Registration, Retention, Route,
-    SchemaVersion, SourceRelay, Standstill, Survey, Swept, Tables, Taken, Ts, UniqueKey, Unrun, Unsubscribed,
-    Waits, Wanted,
+    Look, Mark, Named, NewLetter, NewMessage, NewNode, NodeSeen, Outcome, Pulse, Recurring, Registration,
+    Retention, Route, SchemaVersion, SourceRelay, Standstill, Survey, Swept, Tables, Taken, Ts, UniqueKey,
+    Unrun, Unsubscribed, Waits, Wanted,
 };
 
 /// The newest migration this program knows.
@@ -97,6 +97,7 @@ pub trait Store:
     + Control
     + Schema
     + Wire
+    + Outcomes
 {
 }
 
@@ -113,7 +114,8 @@ impl<
         + Overview
         + Control
         + Schema
-        + Wire,
+        + Wire
+        + Outcomes,
 > Store for S
 {
 }
@@ -151,6 +153,12 @@ pub trait Connect: Send + Sync + Sized + 'static {
     fn lend(guard: &Self::Guard, lent: bool);
     /// The rest of this transaction gives up quickly on a lock held by another one.
     fn give_up_locks_quickly(conn: &mut Self::Conn) -> impl Future<Output = QueryResult<()>> + Send;
+}
+
+/// What became of transactions whose COMMIT was not answered.
+pub trait Outcomes: Connect {
+    /// Asks about a transaction of another connection.
+    fn outcome(conn: &mut Self::Conn, mark: Mark) -> impl Future<Output = QueryResult<Outcome>> + Send;
 }
 
 /// What publishing needs to know of an SQL dialect, for every connection type that speaks it.

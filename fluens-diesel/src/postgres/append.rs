@@ -38,7 +38,8 @@ statement! {
     /// A whole chunk in one statement: arrays bind once per column, whatever the number of rows. DISTINCT, because a
     /// consumer may subscribe to a message by its name and by an alias. Sorted before the sequence is drawn. What came from
     /// another database is not sent on. Where nothing else need be known before, it takes the locks of its keys itself, which
-    /// saves three round trips: the condition is asked once, before any row, and so before any place is drawn.
+    /// saves three round trips: the condition is asked once, before any row, and so before any place is drawn. The last row
+    /// returned is the transaction's [`Mark`](crate::Mark): asked for here it costs no round trip.
     AppendChunk {
         lock_stripes: List<i32>, lock_keys: List<i64>,
         ids: List<Id>, names: List<String>, versions: List<i32>, slots: List<i16>, keys: List<Option<i64>>,
@@ -47,8 +48,8 @@ statement! {
     } -> (Integer, Binary),
     postgres: "WITH locked AS MATERIALIZED ( \
                    SELECT pg_advisory_xact_lock_shared(1718383982, s) FROM unnest({lock_stripes}) s \
-                   UNION ALL SELECT pg_advisory_xact_lock(k) FROM unnest({lock_keys}) k) \
-               INSERT INTO {fluens}inbox (consumer_id, message_id, message, version, slot, key_hash, priority, state, \
+                   UNION ALL SELECT pg_advisory_xact_lock(k) FROM unnest({lock_keys}) k), \
+               stored AS (INSERT INTO {fluens}inbox (consumer_id, message_id, message, version, slot, key_hash, priority, state, \
                    published_at, due_at, expires_at, once, latest, envelope, payload) \
                SELECT s.consumer_id, m.id, split_part(m.names, ',', 1), m.version, m.slot, m.key, m.priority, \
                    CASE WHEN d.due > n.now THEN 1 ELSE 0 END, n.now, d.due, \
@@ -63,7 +64,9 @@ statement! {
                        WHERE message = ANY (string_to_array(m.names, ',')) AND NOT (remote AND m.afar)) s \
                WHERE (SELECT count(*) FROM locked) >= 0 \
                ORDER BY m.ord \
-               RETURNING consumer_id, uuid_send(message_id)",
+               RETURNING consumer_id, uuid_send(message_id) AS id) \
+               SELECT consumer_id, id FROM stored \
+               UNION ALL SELECT 0, xid8send(pg_current_xact_id()) || timestamptz_send(clock_timestamp())",
 }
 
 /// The locks of a batch on PostgreSQL.

@@ -3,6 +3,7 @@
 mod alone;
 mod append;
 mod connect;
+mod outcome;
 mod pooler;
 mod target;
 mod tls;

@@ -100,6 +100,25 @@ pub struct Appended {
     pub wake: Vec<i32>,
     /// if some of it was published for then, later.
     pub scheduled: bool,
+    /// The transaction it was stored in, where a COMMIT may be lost on its way.
+    pub mark: Option<Mark>,
+}
+
+/// Tells a transaction apart from all others, for when the answer of its COMMIT is lost: its number, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark(pub Id);
+
+/// What became of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It committed.
+    Committed,
+    /// It did not, and will not.
+    Undone,
+    /// It has not ended yet.
+    Open,
+    /// The server does not know any more.
+    Forgotten,
 }
 
 /// What a fetched row is good for.

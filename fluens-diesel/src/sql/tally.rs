@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::text::storable;
-use crate::{Appended, Id, NewMessage, UniqueKey};
+use crate::{Appended, Id, Mark, NewMessage, UniqueKey};
 
 pub(super) struct Tally {
     ids: Vec<Id>,
@@ -13,6 +13,7 @@ pub(super) struct Tally {
     consumers: HashMap<Id, u32>,
     wake: HashSet<i32>,
     scheduled: bool,
+    mark: Option<Mark>,
 }
 
 impl Tally {
@@ -23,6 +24,7 @@ impl Tally {
             consumers: HashMap::new(),
             wake: HashSet::new(),
             scheduled: batch.iter().any(|m| m.delay_micros.is_some() || m.available_at.is_some()),
+            mark: None,
         }
     }
 
@@ -54,8 +56,13 @@ impl Tally {
         batch.into_iter().enumerate().filter(kept).map(|(_, message)| message).collect()
     }
 
+    /// What was stored for whom. Consumers are counted from one: zero comes with the transaction's mark.
     pub(super) fn add(&mut self, rows: Vec<(i32, Id)>) {
         for (consumer, id) in rows {
+            if consumer == 0 {
+                self.mark = Some(Mark(id));
+                continue;
+            }
             *self.consumers.entry(id).or_default() += 1;
             self.wake.insert(consumer);
         }
@@ -69,6 +76,7 @@ impl Tally {
             consumers: self.ids.iter().enumerate().map(consumers_of).collect(),
             wake: self.wake.into_iter().collect(),
             scheduled: self.scheduled,
+            mark: self.mark,
         }
     }
 

@@ -22,7 +22,8 @@ pub use pool::{Guard, Pool};
 pub use wire::Wire;
 
 use crate::{
-    Connect, DatabaseSettings, Dialect, NewMessage, OpenError, StoreError, UniqueKey,
+    Connect, DatabaseSettings, Dialect, Mark, NewMessage, OpenError, Outcome, Outcomes, StoreError,
+    UniqueKey,
     sql::{Seen, TakeKeys, stamp_prelude::*},
 };
 
@@ -37,6 +38,13 @@ pub mod sql_types {
     pub type Id = Binary;
     /// The SQL type of [`Ts`](crate::Ts).
     pub type Ts = BigInt;
+}
+
+impl Outcomes for Db {
+    /// A COMMIT here is a call that returns.
+    async fn outcome(_: &mut Self::Conn, _: Mark) -> QueryResult<Outcome> {
+        Ok(Outcome::Forgotten)
+    }
 }
 
 impl Connect for Db {
