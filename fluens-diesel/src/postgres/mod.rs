@@ -104,10 +104,18 @@ impl Db {
         Ok(())
     }
 
-    /// Tried, not waited for: replicas that start together take turns.
+    /// Tried, not waited for: replicas that start together take turns. And whoever waits for a table makes everybody wait who
+    /// wants it after him: not for long.
     async fn lock_schema(conn: &mut AsyncPgConnection) -> QueryResult<bool> {
+        conn.batch_execute("SET LOCAL lock_timeout = '3s'").await?;
         let locked = diesel::sql_query("SELECT pg_try_advisory_xact_lock(1718383982, -2) AS locked");
         Ok(locked.get_result::<TryLock>(conn).await?.locked)
+    }
+
+    /// Whether a lock was not to be had in time. By its text, as Diesel does not tell the code; one in another language is
+    /// not tried again.
+    fn stood_in_line(error: &diesel::result::Error) -> bool {
+        error.to_string().contains("lock timeout")
     }
 
     /// Tried, not waited for: one node at a time is enough.

@@ -22,8 +22,7 @@ pub use pool::{Guard, Pool};
 pub use wire::Wire;
 
 use crate::{
-    Connect, DatabaseSettings, Dialect, Mark, NewMessage, OpenError, Outcome, Outcomes, StoreError,
-    UniqueKey,
+    Connect, DatabaseSettings, Dialect, Mark, NewMessage, OpenError, Outcome, Outcomes, StoreError, UniqueKey,
     sql::{Seen, TakeKeys, stamp_prelude::*},
 };
 
@@ -98,6 +97,10 @@ const MIGRATIONS: [(i32, &str, &str); 3] = [
 impl Db {
     async fn lock_schema(_: &mut <Db as Connect>::Conn) -> QueryResult<bool> {
         Ok(true) // the transaction is the only writer
+    }
+
+    fn stood_in_line(_: &diesel::result::Error) -> bool {
+        false // it waits for the writer before it begins
     }
 
     async fn lock_upkeep(_: &mut <Db as Connect>::Conn) -> QueryResult<bool> {
