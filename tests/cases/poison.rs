@@ -34,15 +34,6 @@ macro_rules! start {
     }};
 }
 
-async fn until_done(probe: &Probe, others: usize) {
-    in_time("the others", async {
-        while probe.count("other") < others {
-            probe.wait_for(probe.events().len() + 1).await;
-        }
-    })
-    .await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn one_bad_key_of_a_thousand_holds_up_nobody_else() {
     let probe = Probe::default();
@@ -52,7 +43,7 @@ async fn one_bad_key_of_a_thousand_holds_up_nobody_else() {
     let bad = (0..100).map(|n| Dose { key: 0, n });
     let others = (0..2).flat_map(|n| (1..1000).map(move |key| Dose { key, n }));
     poisoned.publish_all(&bad.chain(others).collect::<Vec<_>>()).await.unwrap();
-    until_done(&probe, 1998).await;
+    probe.wait_for_times("other", 1998).await;
     probe.wait_for_event("poison 9").await;
     assert_eq!((probe.count("behind"), probe.count("poison 10")), (0, 0), "it is still failing");
     assert_eq!(inbox_rows(&poisoned, "state <> 2").await, 99, "what is behind it waits");
@@ -72,7 +63,7 @@ async fn a_backlog_in_front_is_stepped_over_once() {
     probe.wait_for_event("poison 9").await;
     let others: Vec<Dose> = (1..=200).map(|key| Dose { key, n: 0 }).collect();
     poisoned.publish_all(&others).await.unwrap();
-    until_done(&probe, 200).await;
+    probe.wait_for_times("other", 200).await;
     assert_eq!(probe.count("behind"), 0);
     in_time("the backlog to be set aside", async {
         while inbox_rows(&poisoned, "state = 3").await < 2999 {
