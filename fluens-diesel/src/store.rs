@@ -163,7 +163,7 @@ pub trait Outcomes: Connect {
 
 /// What publishing needs to know of an SQL dialect, for every connection type that speaks it.
 pub trait Dialect: Backend + diesel::expression::QueryMetadata<(Integer, Binary)> {
-    /// Stores messages; returns consumers and message ids.
+    /// Stores messages; returns consumers and ids. Of messages with the same names in a chunk the first one's stands for all.
     type Append: Query<SqlType = (Integer, Binary)> + QueryFragment<Self> + QueryId + Send + 'static;
     /// Notes ids given by callers or from another database; returns the new ones.
     type Seen: Query<SqlType = (Integer, Binary)> + QueryFragment<Self> + QueryId + Send + 'static;
@@ -174,6 +174,8 @@ pub trait Dialect: Backend + diesel::expression::QueryMetadata<(Integer, Binary)
 
     /// Whether tables can be in a schema of one's choice.
     const HAS_SCHEMAS: bool;
+    /// How many messages are stored by one statement.
+    const CHUNK: usize;
 
     /// Notes the ids; those that came from another database are kept longer.
     fn seen(tables: &Tables, ids: Vec<Id>, afar: bool) -> Self::Seen;

@@ -60,6 +60,13 @@ impl fmt::Display for Id {
 #[serde(transparent)]
 pub struct Ts(pub DateTime<Utc>);
 
+/// What a [`Ts`] is stored as, in statements of both databases.
+#[derive(sql_types::SqlType)]
+#[cfg_attr(feature = "postgres", diesel(postgres_type(oid = 1184, array_oid = 1185)))]
+#[cfg_attr(feature = "sqlite", diesel(sqlite_type(name = "Long")))]
+#[allow(unreachable_pub)] // a statement's row names it
+pub struct Stamp;
+
 impl Ts {
     pub(crate) fn of_micros(micros: i64) -> Self {
         Ts(DateTime::from_timestamp_micros(micros).unwrap_or(DateTime::<Utc>::MAX_UTC))
@@ -103,7 +110,13 @@ where
 mod on_sqlite {
     use diesel::{serialize::IsNull, sqlite::Sqlite};
 
-    use super::{Output, ToSql, Ts, serialize, sql_types};
+    use super::{Backend, FromSql, Output, Stamp, ToSql, Ts, deserialize, serialize, sql_types};
+
+    impl FromSql<Stamp, Sqlite> for Ts {
+        fn from_sql(value: <Sqlite as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
+            <Ts as FromSql<sql_types::BigInt, Sqlite>>::from_sql(value)
+        }
+    }
 
     impl ToSql<sql_types::BigInt, Sqlite> for Ts {
         fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
@@ -134,6 +147,12 @@ mod on_postgres {
     impl ToSql<sql_types::Timestamptz, Pg> for Ts {
         fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
             <DateTime<Utc> as ToSql<sql_types::Timestamptz, Pg>>::to_sql(&self.0, out)
+        }
+    }
+
+    impl FromSql<Stamp, Pg> for Ts {
+        fn from_sql(value: <Pg as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
+            <Ts as FromSql<sql_types::Timestamptz, Pg>>::from_sql(value)
         }
     }
 

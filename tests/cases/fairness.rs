@@ -47,7 +47,7 @@ async fn one_that_waited_past_the_window_goes_before_higher_priorities() {
     in_time("all of them", app.settled()).await;
     let events = probe.events();
     let low = events.iter().position(|event| event == "Low 0").unwrap();
-    // Every eighth fetch looks for them, and a fetch brings two; all that waited as long go before it.
+    // The next fetch looks for them, and brings two; all that waited as long go before it.
     assert!(low < 230, "it ran at place {low} of {}", events.len());
     assert_eq!(events.len(), 401);
 }

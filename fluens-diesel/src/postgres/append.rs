@@ -5,20 +5,21 @@ use std::collections::BTreeSet;
 use diesel::{
     QueryResult,
     pg::Pg,
-    query_builder::{AstPass, QueryFragment, QueryId},
+    query_builder::{AstPass, Query, QueryFragment, QueryId},
     sql_types::{Binary, Integer},
 };
 
+use super::single::AppendSingle;
 use crate::{
     Id, NewMessage, Tables, Ts,
-    sql::{List, statement},
+    sql::{Kinds, List, statement},
 };
 
 /// A flush of more keys than this locks whole stripes: one lock per key runs a server out of lock memory.
 const KEYS_LOCKED_ONE_BY_ONE: usize = 32;
 const STRIPES: i64 = 64;
 /// Rows per INSERT.
-const CHUNK: usize = 500;
+pub(super) const CHUNK: usize = 500;
 
 statement! {
     /// Makes the order of places in the line equal to the order of commits: whoever draws a place for a key holds its
@@ -35,38 +36,63 @@ statement! {
 }
 
 statement! {
-    /// A whole chunk in one statement: arrays bind once per column, whatever the number of rows. DISTINCT, because a
-    /// consumer may subscribe to a message by its name and by an alias. Sorted before the sequence is drawn. What came from
-    /// another database is not sent on. Where nothing else need be known before, it takes the locks of its keys itself, which
-    /// saves three round trips: the condition is asked once, before any row, and so before any place is drawn. The last row
-    /// returned is the transaction's [`Mark`](crate::Mark): asked for here it costs no round trip.
+    /// A whole chunk in one statement: arrays bind once per column, whatever the number of rows, and the subscriptions are
+    /// read once per kind. DISTINCT, because a consumer may subscribe to a message by its name and by an alias. Sorted before
+    /// the sequence is drawn. What came from another database is not sent on. The answer is as short: who gets each kind.
+    /// Where nothing else need be known before, it takes the locks of its keys itself, which saves a round trip: the
+    /// condition is asked once, before any row, and so before any place is drawn. The last row is the transaction's
+    /// [`Mark`](crate::Mark): asked for here it costs no round trip.
     AppendChunk {
-        lock_stripes: List<i32>, lock_keys: List<i64>,
-        ids: List<Id>, names: List<String>, versions: List<i32>, slots: List<i16>, keys: List<Option<i64>>,
+        lock_stripes: List<i32>, lock_keys: List<i64>, kind_names: List<String>, kind_ids: List<Id>, afar: bool,
+        ids: List<Id>, kinds: List<i32>, versions: List<i32>, slots: List<i16>, keys: List<Option<i64>>,
         priorities: List<i16>, delays: List<Option<i64>>, times: List<Option<Ts>>, ttls: List<Option<i64>>,
-        onces: List<bool>, afars: List<bool>, latests: List<Option<i64>>, envelopes: List<Vec<u8>>, payloads: List<Vec<u8>>,
+        onces: List<bool>, latests: List<Option<i64>>, envelopes: List<Vec<u8>>, payloads: List<Vec<u8>>,
     } -> (Integer, Binary),
     postgres: "WITH locked AS MATERIALIZED ( \
                    SELECT pg_advisory_xact_lock_shared(1718383982, s) FROM unnest({lock_stripes}) s \
                    UNION ALL SELECT pg_advisory_xact_lock(k) FROM unnest({lock_keys}) k), \
+               subscribed AS MATERIALIZED (SELECT DISTINCT k.ord AS kind, split_part(k.names, ',', 1) AS message, k.id, s.consumer_id \
+                   FROM unnest({kind_names}, {kind_ids}) WITH ORDINALITY AS k(names, id, ord), {fluens}subscription s \
+                   WHERE s.message = ANY (string_to_array(k.names, ',')) AND NOT (s.remote AND {afar})), \
                stored AS (INSERT INTO {fluens}inbox (consumer_id, message_id, message, version, slot, key_hash, priority, state, \
-                   published_at, due_at, expires_at, once, latest, envelope, payload) \
-               SELECT s.consumer_id, m.id, split_part(m.names, ',', 1), m.version, m.slot, m.key, m.priority, \
-                   CASE WHEN d.due > n.now THEN 1 ELSE 0 END, n.now, d.due, \
-                   GREATEST(d.due, n.now) + m.ttl * interval '1 microsecond', m.once, m.latest, m.envelope, m.payload \
-               FROM (SELECT {now} AS now) n, \
-                   unnest({ids}, {names}, {versions}, {slots}, {keys}, {priorities}, {delays}, {times}, {ttls}, \
-                       {onces}, {afars}, {latests}, {envelopes}, {payloads}) WITH ORDINALITY \
-                       AS m(id, names, version, slot, key, priority, delay, at, ttl, once, afar, latest, envelope, \
-                           payload, ord), \
-                   LATERAL (SELECT COALESCE(m.at, n.now + m.delay * interval '1 microsecond') AS due) d, \
-                   LATERAL (SELECT DISTINCT consumer_id FROM {fluens}subscription \
-                       WHERE message = ANY (string_to_array(m.names, ',')) AND NOT (remote AND m.afar)) s \
-               WHERE (SELECT count(*) FROM locked) >= 0 \
-               ORDER BY m.ord \
-               RETURNING consumer_id, uuid_send(message_id) AS id) \
-               SELECT consumer_id, id FROM stored \
+                       published_at, due_at, expires_at, once, latest, envelope, payload) \
+                   SELECT s.consumer_id, m.id, s.message, m.version, m.slot, m.key, m.priority, \
+                       CASE WHEN d.due > n.now THEN 1 ELSE 0 END, n.now, d.due, \
+                       GREATEST(d.due, n.now) + m.ttl * interval '1 microsecond', m.once, m.latest, m.envelope, m.payload \
+                   FROM (SELECT {now} AS now) n, \
+                       unnest({ids}, {kinds}, {versions}, {slots}, {keys}, {priorities}, {delays}, {times}, {ttls}, \
+                           {onces}, {latests}, {envelopes}, {payloads}) WITH ORDINALITY \
+                           AS m(id, kind, version, slot, key, priority, delay, at, ttl, once, latest, envelope, payload, ord), \
+                       LATERAL (SELECT COALESCE(m.at, n.now + m.delay * interval '1 microsecond') AS due) d, \
+                       subscribed s \
+                   WHERE (SELECT count(*) FROM locked) >= 0 AND s.kind = m.kind \
+                   ORDER BY m.ord) \
+               SELECT consumer_id, uuid_send(id) FROM subscribed \
                UNION ALL SELECT 0, xid8send(pg_current_xact_id()) || timestamptz_send(clock_timestamp())",
+}
+
+/// How a batch is stored.
+pub enum Append {
+    Single(Box<AppendSingle>),
+    Chunk(Box<AppendChunk>),
+}
+
+impl QueryId for Append {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl Query for Append {
+    type SqlType = (Integer, Binary);
+}
+
+impl QueryFragment<Pg> for Append {
+    fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        match self {
+            Append::Single(single) => single.walk_ast(out),
+            Append::Chunk(chunk) => chunk.walk_ast(out),
+        }
+    }
 }
 
 /// The locks of a batch on PostgreSQL.
@@ -112,53 +138,58 @@ pub(crate) fn own_locks(batch: &[NewMessage]) -> Option<(BTreeSet<i32>, BTreeSet
 }
 
 fn stripes(keys: &BTreeSet<i64>) -> BTreeSet<i32> {
-    keys.iter().map(|key| i32::try_from(key.rem_euclid(STRIPES)).expect("a small remainder")).collect()
+    keys.iter().copied().map(stripe).collect()
 }
 
-/// One INSERT per chunk.
-pub(crate) fn append_chunks(tables: &Tables, batch: Vec<NewMessage>) -> Vec<AppendChunk> {
-    let mut chunks = Vec::with_capacity(batch.len().div_ceil(CHUNK));
-    let (mut lock_stripes, mut lock_keys) = own_locks(&batch).unwrap_or_default();
-    let mut batch = batch.into_iter().peekable();
-    while batch.peek().is_some() {
-        let mut chunk = AppendChunk {
-            tables: tables.clone(),
-            lock_stripes: std::mem::take(&mut lock_stripes).into_iter().collect(),
-            lock_keys: std::mem::take(&mut lock_keys).into_iter().collect(),
-            ids: List::default(),
-            names: List::default(),
-            versions: List::default(),
-            slots: List::default(),
-            keys: List::default(),
-            priorities: List::default(),
-            delays: List::default(),
-            times: List::default(),
-            ttls: List::default(),
-            onces: List::default(),
-            afars: List::default(),
-            latests: List::default(),
-            envelopes: List::default(),
-            payloads: List::default(),
-        };
-        for message in batch.by_ref().take(CHUNK) {
-            chunk.ids.0.push(message.id);
-            chunk.names.0.push(message.names.join(","));
-            chunk.versions.0.push(message.version);
-            chunk.slots.0.push(message.slot);
-            chunk.keys.0.push(message.key_hash);
-            chunk.priorities.0.push(message.priority);
-            chunk.delays.0.push(message.delay_micros);
-            chunk.times.0.push(message.available_at);
-            chunk.ttls.0.push(message.ttl_micros);
-            chunk.onces.0.push(message.is_once());
-            chunk.afars.0.push(message.from_afar);
-            chunk.latests.0.push(message.latest);
-            chunk.envelopes.0.push(message.envelope);
-            chunk.payloads.0.push(message.payload);
-        }
-        chunks.push(chunk);
+pub(super) fn stripe(key: i64) -> i32 {
+    i32::try_from(key.rem_euclid(STRIPES)).expect("a small remainder")
+}
+
+/// One INSERT per chunk, or for the only message.
+pub(crate) fn appends(tables: &Tables, mut batch: Vec<NewMessage>) -> Vec<Append> {
+    let locks = own_locks(&batch);
+    if batch.len() == 1
+        && let Some(message) = batch.pop()
+    {
+        return vec![Append::Single(Box::new(AppendSingle::new(tables, message, locks.is_some())))];
     }
-    chunks
+    let (mut stripes, mut keys) = locks.unwrap_or_default();
+    let (mut appends, mut batch) = (Vec::new(), batch.into_iter().peekable());
+    while batch.peek().is_some() {
+        let chunk = batch.by_ref().take(CHUNK).collect();
+        let locks = (std::mem::take(&mut stripes), std::mem::take(&mut keys));
+        appends.push(Append::Chunk(Box::new(AppendChunk::new(tables, chunk, locks))));
+    }
+    appends
+}
+
+impl AppendChunk {
+    fn new(tables: &Tables, mut chunk: Vec<NewMessage>, (stripes, keys): (BTreeSet<i32>, BTreeSet<i64>)) -> Self {
+        let kinds = Kinds::of(&chunk);
+        let firsts = || kinds.firsts.iter().map(|first| &chunk[*first]);
+        AppendChunk {
+            tables: tables.clone(),
+            lock_stripes: stripes.into_iter().collect(),
+            lock_keys: keys.into_iter().collect(),
+            kind_names: firsts().map(|message| message.names.join(",")).collect(),
+            kind_ids: firsts().map(|message| message.id).collect(),
+            afar: chunk.iter().any(|message| message.from_afar),
+            ids: chunk.iter().map(|message| message.id).collect(),
+            // As PostgreSQL counts them, from one.
+            kinds: kinds.of.iter().map(|kind| i32::try_from(kind + 1).unwrap_or(i32::MAX)).collect(),
+            versions: chunk.iter().map(|message| message.version).collect(),
+            slots: chunk.iter().map(|message| message.slot).collect(),
+            keys: chunk.iter().map(|message| message.key_hash).collect(),
+            priorities: chunk.iter().map(|message| message.priority).collect(),
+            delays: chunk.iter().map(|message| message.delay_micros).collect(),
+            times: chunk.iter().map(|message| message.available_at).collect(),
+            ttls: chunk.iter().map(|message| message.ttl_micros).collect(),
+            onces: chunk.iter().map(NewMessage::is_once).collect(),
+            latests: chunk.iter().map(|message| message.latest).collect(),
+            envelopes: chunk.iter_mut().map(|message| std::mem::take(&mut message.envelope)).collect(),
+            payloads: chunk.iter_mut().map(|message| std::mem::take(&mut message.payload)).collect(),
+        }
+    }
 }
 
 #[cfg(test)]

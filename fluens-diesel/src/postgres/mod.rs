@@ -5,6 +5,7 @@ mod append;
 mod connect;
 mod outcome;
 mod pooler;
+mod single;
 mod target;
 mod tls;
 mod wire;
@@ -21,7 +22,7 @@ use diesel_async::{
     pooled_connection::{AsyncDieselConnectionManager, bb8::PooledConnection},
 };
 
-use append::{AppendChunk, Lock, append_chunks, key_locks, own_locks};
+use append::{Append, CHUNK, Lock, appends, key_locks, own_locks};
 pub use connect::Pool;
 pub use wire::Wire;
 
@@ -143,11 +144,12 @@ struct TryLock {
 stamp!(Db, MIGRATIONS);
 
 impl Dialect for Pg {
-    type Append = AppendChunk;
+    type Append = Append;
     type Seen = Seen;
     type TakeKeys = TakeKeys;
     type Lock = Lock;
     const HAS_SCHEMAS: bool = true;
+    const CHUNK: usize = CHUNK;
 
     fn seen(tables: &Tables, mut ids: Vec<Id>, afar: bool) -> Seen {
         // Sorted: two batches with the same ids must not wait for each other in a circle.
@@ -167,8 +169,8 @@ impl Dialect for Pg {
         key_locks(tables, batch.iter().flat_map(|message| [message.key_hash, unique(message)]).flatten())
     }
 
-    fn appends(tables: &Tables, batch: Vec<NewMessage>) -> Vec<AppendChunk> {
-        append_chunks(tables, batch)
+    fn appends(tables: &Tables, batch: Vec<NewMessage>) -> Vec<Append> {
+        appends(tables, batch)
     }
 
     fn appended<'a>(row: &impl Row<'a, Self>) -> QueryResult<(i32, Id)> {

@@ -81,7 +81,7 @@ where
         let free: Vec<_> = conn.load(take).await?.and_then(read::<C::Backend, _>).try_collect().await?;
         tally.keep_free_keys(&batch, free);
     }
-    let batch = tally.kept(batch);
+    let batch = tally.kept(batch, C::Backend::CHUNK);
     for append in C::Backend::appends(tables, batch) {
         let rows: Vec<_> = conn.load(append).await?.and_then(read::<C::Backend, _>).try_collect().await?;
         tally.add(rows);
@@ -110,7 +110,7 @@ where
         let free = conn.load(take)?.map(|row| C::Backend::appended(&row?)).collect::<QueryResult<_>>()?;
         tally.keep_free_keys(&batch, free);
     }
-    let batch = tally.kept(batch);
+    let batch = tally.kept(batch, C::Backend::CHUNK);
     for append in C::Backend::appends(tables, batch) {
         let rows: Vec<_> =
             conn.load(append)?.map(|row| C::Backend::appended(&row?)).collect::<QueryResult<_>>()?;

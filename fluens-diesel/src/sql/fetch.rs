@@ -3,7 +3,7 @@
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, SmallInt, Text};
 
 use super::{bind::List, inbox::from_now, template::statement};
-use crate::{Due, Id, Standing, Tables, Ts};
+use crate::{Due, Id, Standing, Tables, Ts, types::Stamp};
 
 /// What a consumer asks for.
 #[derive(Debug, Clone, Default)]
@@ -44,16 +44,17 @@ impl Fetch {
 /// The columns of a [`Due`] row, in both dialects.
 #[rustfmt::skip]
 pub(crate) type DueRow = (
-    i64, i32, i32, i16, bool, i16, Option<i64>, i64, Option<i64>, (Id, String, i32, i16, i32), Option<i64>, Option<String>,
+    i64, i32, i32, i16, bool, i16, Option<i64>, Ts, Option<i64>, (Id, String, i32, i16, i32), Option<i64>, Option<String>,
     Vec<u8>, Vec<u8>,
 );
 
-/// The ready rows of a slot and priority that this node may take.
+/// The ready rows of a slot and priority that this node may take. What is in hand is hashed once; `<> ALL` would go through
+/// all of it for every row.
 #[cfg(feature = "postgres")]
 macro_rules! takeable_on_postgres {
     () => {
         "i.consumer_id = {consumer} AND i.state = 0 AND i.slot = p.slot AND i.priority = p.priority \
-         AND i.seq <> ALL ({taken}) AND (i.key_hash IS NULL OR i.key_hash <> ALL ({full_keys}))"
+         AND i.seq NOT IN (SELECT unnest({taken})) AND (i.key_hash IS NULL OR i.key_hash <> ALL ({full_keys}))"
     };
 }
 
@@ -69,13 +70,16 @@ macro_rules! takeable_on_sqlite {
 }
 
 /// What a ready row is good for. Behind a row that waits its time to live stands still: blocked goes before expired.
+///
+/// First it is asked once whether anything at all waits: mostly nothing does, and then no row need be asked.
 macro_rules! standing {
     ($known:literal) => {
         concat!("CASE WHEN NOT ({any_message} OR ", $known, " AND i.version <= {version}) THEN 4 \
              WHEN i.latest IS NOT NULL AND i.attempt = 0 AND EXISTS (SELECT 1 FROM {fluens}inbox n \
                  WHERE n.consumer_id = i.consumer_id AND n.latest = i.latest AND n.latest IS NOT NULL \
                  AND n.state = 0 AND n.seq > i.seq) THEN 3 \
-             WHEN i.key_hash IS NOT NULL AND CASE WHEN {strict} \
+             WHEN i.key_hash IS NOT NULL AND (SELECT EXISTS (SELECT 1 FROM {fluens}inbox h \
+                 WHERE h.consumer_id = {consumer} AND h.state IN (2, 3, 7, 8))) AND CASE WHEN {strict} \
                  THEN EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = i.consumer_id \
                      AND h.key_hash = i.key_hash AND h.state IN (2, 3, 7, 8) AND h.seq < i.seq) \
                  ELSE EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = i.consumer_id \
@@ -129,31 +133,28 @@ statement! {
 statement! {
     /// Walks the ready index once per priority and slot, so that a backlog elsewhere costs nothing: a plain
     /// `slot = ANY(..)` sorted a million rows. The pairs come in the order wanted and LIMIT stops the walk; what is
-    /// overdue stands before it, and only what was chosen is read whole. A row behind a waiting one of its key is
-    /// reported as blocked, to be set aside once instead of stepped over for ever. The running sum bounds the bytes; it
-    /// reads lengths, not contents. On SQLite, where slots do not lead the index, rows of halted slots are stepped over.
+    /// overdue stands before it. A row behind a waiting one of its key is reported as blocked, to be set aside once instead
+    /// of stepped over for ever. The running sum bounds the bytes; it reads lengths, not contents. On SQLite, where slots
+    /// do not lead the index, rows of halted slots are stepped over.
     FetchReady {
         consumer: i32, messages: List<String>, version: i32, any_message: bool, held_slots: i64, priorities: List<i16>, slots: List<i16>,
         per_slot: i64, limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
         overdue: List<i64>,
-    } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, BigInt, Nullable<BigInt>,
+    } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
         (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(
-        "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, \
-             (extract(epoch FROM published_at) * 1000000)::bigint, \
+        "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, \
              (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, \
-             uuid_send(message_id), message, version, deaths, standing, latest, history, envelope, payload \
-         FROM (SELECT *, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM ( \
-             SELECT r.*, chosen.overdue FROM ( \
-                 SELECT seq, true AS overdue FROM unnest({overdue}) seq \
-                 UNION ALL SELECT r.seq, false FROM unnest({priorities}, {slots}) AS p(priority, slot), LATERAL ( \
-                     SELECT i.seq FROM {fluens}inbox i WHERE ", takeable_on_postgres!(),
-                         " AND i.seq <> ALL ({overdue}) ORDER BY i.seq LIMIT {per_slot}) r \
-                     WHERE p.slot <> ALL (ARRAY(SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer})) \
-                 LIMIT {limit}) chosen, LATERAL ( \
-                 SELECT i.*, octet_length(i.envelope) + octet_length(i.payload) AS size, ", standing!("i.message = ANY ({messages})"), " AS standing \
-                 FROM {fluens}inbox i WHERE i.seq = chosen.seq AND i.state = 0 LIMIT 1) r) bounded) summed \
-         WHERE total - size < {max_bytes}",
+             uuid_send(message_id), message, version, deaths, ", standing!("i.message = ANY ({messages})"), ", \
+             latest, history, envelope, payload \
+         FROM (SELECT *, sum(octet_length(envelope) + octet_length(payload)) OVER (ROWS UNBOUNDED PRECEDING) AS total \
+             FROM (SELECT i.*, true AS overdue FROM unnest({overdue}) AS old(seq), LATERAL ( \
+                 SELECT * FROM {fluens}inbox i WHERE i.seq = old.seq AND i.state = 0 LIMIT 1) i \
+             UNION ALL SELECT i.*, false FROM unnest({priorities}, {slots}) AS p(priority, slot), LATERAL ( \
+                 SELECT * FROM {fluens}inbox i WHERE ", takeable_on_postgres!(), " ORDER BY i.seq LIMIT {per_slot}) i \
+                 WHERE p.slot <> ALL (ARRAY(SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer})) \
+             LIMIT {limit}) chosen) i \
+         WHERE total - octet_length(envelope) - octet_length(payload) < {max_bytes}",
     ),
     sqlite: concat!(
         "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, expires_at - {now}, \
@@ -162,8 +163,7 @@ statement! {
              SELECT i.*, chosen.overdue, length(i.envelope) + length(i.payload) AS size, ", standing!("i.message IN (SELECT value FROM json_each({messages}))"), " AS standing \
              FROM (SELECT value AS seq, true AS overdue FROM json_each({overdue}) \
                  UNION ALL SELECT seq, false FROM (SELECT i.seq FROM {fluens}inbox i WHERE ", takeable_on_sqlite!(),
-                     " AND i.seq NOT IN (SELECT value FROM json_each({overdue})) \
-                     ORDER BY i.priority DESC, i.seq LIMIT {limit}) \
+                     " ORDER BY i.priority DESC, i.seq LIMIT {limit}) \
                  LIMIT {limit}) chosen \
              CROSS JOIN {fluens}inbox i WHERE i.seq = chosen.seq AND i.state = 0)) \
          WHERE total - size < {max_bytes}",
@@ -176,12 +176,12 @@ statement! {
     FetchHeld {
         consumer: i32, messages: List<String>, version: i32, any_message: bool, held_slots: i64, limit: i64, max_bytes: i64,
         taken: List<i64>, fairness_micros: Option<i64>,
-    } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, BigInt, Nullable<BigInt>,
+    } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
         (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(
         "SELECT seq, attempt, forgiven, priority, \
              COALESCE(GREATEST(published_at, due_at) <= {now} - {fairness_micros} * interval '1 microsecond', false), \
-             slot, key_hash, (extract(epoch FROM published_at) * 1000000)::bigint, \
+             slot, key_hash, published_at, \
              (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, uuid_send(message_id), message, version, deaths, \
              CASE WHEN NOT ({any_message} OR message = ANY ({messages}) AND version <= {version}) THEN 4 \
                  WHEN expires_at <= {now} THEN 2 ELSE 0 END, latest, history, envelope, payload \
@@ -237,6 +237,8 @@ impl FindOverdue {
 impl FetchReady {
     pub(crate) fn new(tables: &Tables, fetch: &Fetch, overdue: List<i64>) -> Self {
         let (priorities, slots) = pairs(&fetch.slots);
+        // What is overdue goes first, and not again in its place.
+        let taken = fetch.taken.iter().chain(&overdue.0).copied().collect();
         FetchReady {
             tables: tables.clone(),
             consumer: fetch.consumer,
@@ -249,7 +251,7 @@ impl FetchReady {
             per_slot: fetch.per_slot,
             limit: fetch.limit,
             max_bytes: fetch.max_bytes,
-            taken: List(fetch.taken.clone()),
+            taken,
             full_keys: List(fetch.full_keys.clone()),
             strict: fetch.strict,
             overdue,
@@ -285,7 +287,7 @@ pub(crate) fn due(row: DueRow) -> Due {
         overdue,
         slot,
         key_hash,
-        published_at: Ts::of_micros(published_at),
+        published_at,
         expires_in: expires.map(from_now),
         message_id,
         message,

@@ -10,6 +10,7 @@ pub(crate) mod control;
 pub(crate) mod fetch;
 pub(crate) mod find;
 pub(crate) mod inbox;
+mod kinds;
 pub(crate) mod letters;
 pub(crate) mod nodes;
 pub(crate) mod overview;
@@ -32,6 +33,7 @@ pub(crate) use append::{Seen, TakeKeys};
 pub use append::{append_async, append_sync};
 pub(crate) use bind::List;
 pub use fetch::Fetch;
+pub(crate) use kinds::Kinds;
 pub(crate) use stamp::prelude as stamp_prelude;
 pub(crate) use template::statement;
 

@@ -3,13 +3,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::text::storable;
+use super::{Kinds, text::storable};
 use crate::{Appended, Id, Mark, NewMessage, UniqueKey};
 
 pub(super) struct Tally {
-    ids: Vec<Id>,
+    /// How many messages.
+    count: usize,
     /// By place in the batch.
     duplicates: HashSet<usize>,
+    /// Whose consumers those of each kept message are: the first of its kind in its chunk.
+    firsts: Vec<Id>,
     consumers: HashMap<Id, u32>,
     wake: HashSet<i32>,
     scheduled: bool,
@@ -19,8 +22,9 @@ pub(super) struct Tally {
 impl Tally {
     pub(super) fn of(batch: &[NewMessage]) -> Self {
         Tally {
-            ids: batch.iter().map(|message| message.id).collect(),
+            count: batch.len(),
             duplicates: HashSet::new(),
+            firsts: Vec::new(),
             consumers: HashMap::new(),
             wake: HashSet::new(),
             scheduled: batch.iter().any(|m| m.delay_micros.is_some() || m.available_at.is_some()),
@@ -50,10 +54,17 @@ impl Tally {
         self.keep_once(batch, free, |message| message.unique.is_some());
     }
 
-    /// What is to be stored.
-    pub(super) fn kept(&self, batch: Vec<NewMessage>) -> Vec<NewMessage> {
-        let kept = |(place, _): &(usize, NewMessage)| !self.duplicates.contains(place);
-        batch.into_iter().enumerate().filter(kept).map(|(_, message)| message).collect()
+    /// What is to be stored, so many at a time.
+    pub(super) fn kept(&mut self, mut batch: Vec<NewMessage>, chunk: usize) -> Vec<NewMessage> {
+        if !self.duplicates.is_empty() {
+            let kept = |(place, _): &(usize, NewMessage)| !self.duplicates.contains(place);
+            batch = batch.into_iter().enumerate().filter(kept).map(|(_, message)| message).collect();
+        }
+        for chunk in batch.chunks(chunk) {
+            let kinds = Kinds::of(chunk);
+            self.firsts.extend(kinds.of.iter().map(|kind| chunk[kinds.firsts[*kind]].id));
+        }
+        batch
     }
 
     /// What was stored for whom. Consumers are counted from one: zero comes with the transaction's mark.
@@ -69,11 +80,13 @@ impl Tally {
     }
 
     pub(super) fn finish(self) -> Appended {
-        let consumers_of = |(place, id): (usize, &Id)| {
-            (!self.duplicates.contains(&place)).then(|| self.consumers.get(id).copied().unwrap_or_default())
+        let mut firsts = self.firsts.iter();
+        let mut consumers_of = |place| {
+            let first = (!self.duplicates.contains(&place)).then(|| firsts.next()).flatten()?;
+            Some(self.consumers.get(first).copied().unwrap_or_default())
         };
         Appended {
-            consumers: self.ids.iter().enumerate().map(consumers_of).collect(),
+            consumers: (0..self.count).map(&mut consumers_of).collect(),
             wake: self.wake.into_iter().collect(),
             scheduled: self.scheduled,
             mark: self.mark,

@@ -161,6 +161,7 @@ impl Dialect for Backend {
     type TakeKeys = TakeKeys;
     type Lock = NoLock;
     const HAS_SCHEMAS: bool = false;
+    const CHUNK: usize = 1;
 
     fn seen(tables: &Tables, ids: Vec<Id>, afar: bool) -> Seen {
         Seen { tables: tables.clone(), ids: List(ids), afar }

@@ -229,7 +229,7 @@ impl<M: Module> ModulePart<M> {
                 max_lanes: u32::from(descriptor.lanes()),
                 stop: running.stop.subscribe(),
                 first_slot: 0,
-                fetches: 0,
+                fair_at: None,
                 some_overdue: false,
                 skipped: Vec::new(),
                 unknown: HashSet::new(),

@@ -18,7 +18,7 @@ use crate::{
 
 /// One message for one consumer: a row of the inbox, in memory.
 pub struct Delivery {
-    pub(crate) row: Due,
+    pub(crate) row: Arc<Due>,
     /// Read from the row before the consumer starts.
     pub(crate) envelope: Envelope,
     /// The message's name,

@@ -16,9 +16,9 @@ use crate::{
     module::Module,
 };
 
-/// Every so many fetches, those that have waited too long are looked for: on PostgreSQL that is a look into every slot
-/// and priority.
-const FAIR_FETCH: u32 = 8;
+/// So often within the fairness window those that have waited too long are looked for: on PostgreSQL that is a look into
+/// every slot and priority.
+const LOOKS_PER_WINDOW: u32 = 16;
 
 /// The dispatcher of one consumer.
 pub(crate) struct Dispatcher<M: Module> {
@@ -29,7 +29,8 @@ pub(crate) struct Dispatcher<M: Module> {
     pub(crate) stop: watch::Receiver<bool>,
     /// Where the walk over the slots begins: it moves on, so that none starves.
     pub(crate) first_slot: u16,
-    pub(crate) fetches: u32,
+    /// When those that have waited too long were last looked for.
+    pub(crate) fair_at: Option<Moment>,
     /// The last fetch found some that have waited too long: the next one looks for more.
     pub(crate) some_overdue: bool,
     /// What may have ended another process.
@@ -121,8 +122,11 @@ impl<M: Module> Dispatcher<M> {
     }
 
     async fn fetch_ready(&mut self) -> Result<bool, Error> {
-        self.fetches = self.fetches.wrapping_add(1);
-        let fair = self.some_overdue || self.fetches.is_multiple_of(FAIR_FETCH);
+        let (now, pause) = (self.inbox.clock().now(), self.inbox.consumer.limits.fairness / LOOKS_PER_WINDOW);
+        let fair = self.some_overdue || self.fair_at.is_none_or(|at| at + pause <= now);
+        if fair {
+            self.fair_at = Some(now);
+        }
         let (node, fetch) = self.next_fetch(fair);
         if fetch.slots.is_empty() {
             return Ok(false);
@@ -228,8 +232,8 @@ impl<M: Module> Dispatcher<M> {
                     unknown.push(row);
                 }
                 Standing::Blocked => blocked.push(acked),
-                Standing::Expired => expired.push(row),
-                Standing::Superseded => old.push(row),
+                Standing::Expired => expired.push(Arc::new(row)),
+                Standing::Superseded => old.push(Arc::new(row)),
             }
         }
         let new = {

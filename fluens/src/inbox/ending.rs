@@ -1,5 +1,7 @@
 //! Rows that end without being run: marked, kept to be seen, and told.
 
+use std::sync::Arc;
+
 use fluens_diesel::{Acked, Due, Settle as _};
 
 use super::{Consumer, Inbox};
@@ -9,7 +11,7 @@ use crate::{
 
 impl<M: Module> Consumer<M> {
     /// A row as a consumer sees it, in the `attempt`-th run.
-    pub(crate) fn delivery(&self, row: &Due, attempt: u32) -> Result<Delivery, Failure> {
+    pub(crate) fn delivery(&self, row: &Arc<Due>, attempt: u32) -> Result<Delivery, Failure> {
         let envelope = serde_json::from_slice(&row.envelope).map_err(|error| {
             Failure::corrupt(code::ENVELOPE, format!("the envelope does not decode: {}", unread(&error)))
         })?;
@@ -25,7 +27,7 @@ impl<M: Module> Consumer<M> {
     }
 
     /// Tells a test what happened.
-    pub(crate) fn saw(&self, kind: Kind, row: &Due, attempt: u32, text: Option<&str>) {
+    pub(crate) fn saw(&self, kind: Kind, row: &Arc<Due>, attempt: u32, text: Option<&str>) {
         if let Some(witness) = &self.db.witness
             && let Ok(delivery) = self.delivery(row, attempt)
         {
@@ -36,7 +38,7 @@ impl<M: Module> Consumer<M> {
 
 impl<M: Module> Inbox<M> {
     /// Marks rows whose time is up. Returns how many: others were settled elsewhere.
-    pub(crate) async fn expire(&self, rows: &[Due]) -> Result<usize, Error> {
+    pub(crate) async fn expire(&self, rows: &[Arc<Due>]) -> Result<usize, Error> {
         let db = &self.consumer.db;
         let marked =
             M::Db::expire(&mut *db.writer().await?, &db.tables, self.share.node(), &acks(rows)).await?;
@@ -48,7 +50,7 @@ impl<M: Module> Inbox<M> {
     }
 
     /// Marks rows of which a newer one is there. Returns how many.
-    pub(crate) async fn supersede(&self, rows: &[Due]) -> Result<usize, Error> {
+    pub(crate) async fn supersede(&self, rows: &[Arc<Due>]) -> Result<usize, Error> {
         let db = &self.consumer.db;
         let marked =
             M::Db::supersede(&mut *db.writer().await?, &db.tables, self.share.node(), &acks(rows)).await?;
@@ -58,7 +60,7 @@ impl<M: Module> Inbox<M> {
         Ok(marked)
     }
 
-    fn ended(&self, kind: Kind, rows: &[Due]) {
+    fn ended(&self, kind: Kind, rows: &[Arc<Due>]) {
         for row in rows {
             self.consumer.saw(kind, row, 0, None);
         }
@@ -66,6 +68,6 @@ impl<M: Module> Inbox<M> {
     }
 }
 
-fn acks(rows: &[Due]) -> Vec<Acked> {
+fn acks(rows: &[Arc<Due>]) -> Vec<Acked> {
     rows.iter().map(|row| Acked { seq: row.seq, attempt: row.attempt }).collect()
 }

@@ -83,6 +83,11 @@ impl<M: Module> Group<M> {
         })
     }
 
+    /// No transaction was begun: nobody has asked for the connection.
+    pub(crate) fn is_unopened(&self) -> bool {
+        self.open.is_none() && !self.broken
+    }
+
     pub(crate) fn is_broken(&self) -> bool {
         self.broken
     }

@@ -1,6 +1,6 @@
 //! A row of the inbox in a node's hand.
 
-use std::{cmp::Reverse, time::Duration};
+use std::{cmp::Reverse, sync::Arc, time::Duration};
 
 use fluens_diesel::{Acked, Due};
 
@@ -17,7 +17,8 @@ const OVERDUE: i16 = i16::MAX;
 /// A delivery in the plan.
 #[derive(Clone)]
 pub(crate) struct InHand {
-    pub(crate) row: Due,
+    /// Shared with those who look at it: its bytes are not copied.
+    pub(crate) row: Arc<Due>,
     /// The node that fetched it: in its name it is settled. Since then this process may have become another one.
     pub(crate) node: i64,
     /// The process of its last owner ended, perhaps because of it.
@@ -30,7 +31,9 @@ pub(crate) struct InHand {
     pub(crate) history: History,
     /// Past this it must not run: reckoned from what the database's clock said, with our own.
     expires: Option<Moment>,
-    /// From then on it goes before all others.
+    /// It has waited too long: it goes before all others.
+    goes_first: bool,
+    /// From then on it does.
     overdue: Moment,
 }
 
@@ -49,7 +52,8 @@ impl InHand {
         let overdue = if row.overdue { asked } else { asked + fairness };
         let history = History::read(row.history.as_deref());
         let alone = failed > 0 || suspect;
-        InHand { row, node, suspect, failed, alone, history, expires, overdue }
+        let goes_first = row.overdue;
+        InHand { row: Arc::new(row), node, suspect, failed, alone, history, expires, goes_first, overdue }
     }
 
     /// The runs that failed since it was published or replayed.
@@ -88,7 +92,7 @@ impl InHand {
 
 impl Planned for InHand {
     fn place(&self) -> Place {
-        (Reverse(if self.row.overdue { OVERDUE } else { self.row.priority }), self.row.seq)
+        (Reverse(if self.goes_first { OVERDUE } else { self.row.priority }), self.row.seq)
     }
 
     fn slot(&self) -> i16 {
@@ -109,11 +113,11 @@ impl Planned for InHand {
     }
 
     fn go_first(&mut self) {
-        self.row.overdue = true;
+        self.goes_first = true;
     }
 
     fn goes_first(&self) -> bool {
-        self.row.overdue
+        self.goes_first
     }
 
     fn priority(&self) -> i16 {

@@ -1,6 +1,11 @@
 //! What the plan is made of: deliveries, and the lines they stand in.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use fnv::FnvHashSet;
 
 use crate::clock::Moment;
 
@@ -61,6 +66,14 @@ impl<T> Line<T> {
     pub(super) fn has(&self, seq: i64) -> bool {
         self.waiting.keys().any(|(_, waiting)| *waiting == seq)
     }
+}
+
+/// What belongs to a lane: it has taken some of them that are not committed yet.
+#[derive(Default)]
+pub(super) struct Owned {
+    pub(super) lines: FnvHashSet<LineId>,
+    /// The heads of those that have more and need not wait.
+    pub(super) heads: BTreeSet<(Place, LineId)>,
 }
 
 /// A delivery that a lane has taken and not settled.

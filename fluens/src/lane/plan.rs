@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::line::{Lane, Line, LineId, Place, Planned, Remembered, Running};
+use fnv::{FnvHashMap, FnvHashSet};
+
+use super::line::{Lane, Line, LineId, Owned, Place, Planned, Remembered, Running};
 use crate::{
     clock::Moment,
     node::{Slots, bit},
@@ -16,22 +18,24 @@ mod forgets;
 
 /// The deliveries in hand.
 pub(crate) struct Plan<T: Planned> {
-    lines: HashMap<LineId, Line<T>>,
+    lines: FnvHashMap<LineId, Line<T>>,
     /// Heads of the lines that nobody owns and that need not wait.
     free: BTreeSet<(Place, LineId)>,
+    /// How many deliveries stand in those.
+    takeable: usize,
     /// Lines whose head failed, by the time of its next attempt.
     pausing: BTreeSet<(Moment, LineId)>,
     /// Failed ones whose line goes on without them, by the time of their next attempt.
     aside: BTreeMap<(Moment, i64), T>,
     /// Taken by lanes and not settled.
-    running: HashMap<i64, Running>,
+    running: FnvHashMap<i64, Running>,
     /// Some that were put back are not in hand any more.
     must_fetch: bool,
     /// What failed in memory is not to be counted anew because memory was given up.
     remembered: HashMap<i64, Remembered<T::Memo>>,
-    owned: HashMap<Lane, HashSet<LineId>>,
+    owned: FnvHashMap<Lane, Owned>,
     /// Settled while a fetch was on its way: that fetch may still have seen them.
-    ghosts: Vec<i64>,
+    ghosts: FnvHashSet<i64>,
     /// Lines forgotten while a fetch was on its way: it left out what was in hand then, so what it brings of them lacks
     /// its front.
     forgotten: HashSet<LineId>,
@@ -44,15 +48,16 @@ pub(crate) struct Plan<T: Planned> {
 impl<T: Planned> Default for Plan<T> {
     fn default() -> Self {
         Plan {
-            lines: HashMap::new(),
+            lines: HashMap::default(),
             free: BTreeSet::new(),
+            takeable: 0,
             pausing: BTreeSet::new(),
             aside: BTreeMap::new(),
-            running: HashMap::new(),
+            running: HashMap::default(),
             must_fetch: false,
             remembered: HashMap::new(),
-            owned: HashMap::new(),
-            ghosts: Vec::new(),
+            owned: HashMap::default(),
+            ghosts: HashSet::default(),
             forgotten: HashSet::new(),
             all_forgotten: false,
             fetching: false,
@@ -66,11 +71,7 @@ impl<T: Planned> Plan<T> {
     /// Whether more than `enough` deliveries could be taken by lanes that are free. What waits behind a running or a
     /// failed one of its key is none of them: a slow key with a long line must not keep others from being fetched.
     pub(crate) fn has_more_than(&self, enough: usize) -> bool {
-        let mut takeable = 0;
-        self.free.iter().any(|(_, id)| {
-            takeable += self.lines.get(id).map_or(0, |line| line.waiting.len());
-            takeable > enough
-        })
+        self.takeable > enough
     }
 
     /// How many bytes are in hand.
@@ -114,7 +115,7 @@ impl<T: Planned> Plan<T> {
     /// What the fetch brought. Returns how many were new.
     pub(crate) fn end_fetch(&mut self, fetched: Vec<T>) -> usize {
         self.fetching = false;
-        let ghosts: HashSet<i64> = self.ghosts.drain(..).collect();
+        let ghosts = std::mem::take(&mut self.ghosts);
         let forgotten = std::mem::take(&mut self.forgotten);
         if std::mem::take(&mut self.all_forgotten) {
             return 0;
@@ -137,14 +138,14 @@ impl<T: Planned> Plan<T> {
     /// The next delivery for a lane: the first of the line whose head comes first, among the lines that are free or
     /// already its own.
     pub(crate) fn take(&mut self, lane: Lane) -> Option<T> {
-        let own =
-            self.owned.get(&lane).into_iter().flatten().filter_map(|id| self.head(*id).map(|at| (at, *id)));
-        let (_, id) = own.chain(self.free.first().copied()).min()?;
+        let own = self.owned.get(&lane).and_then(|owned| owned.heads.first().copied());
+        let (_, id) = own.into_iter().chain(self.free.first().copied()).min()?;
         self.unlist(id);
         let chosen = self.lines.get_mut(&id)?;
         chosen.owner = Some(lane);
         let (_, item) = chosen.waiting.pop_first()?;
-        self.owned.entry(lane).or_default().insert(id);
+        self.owned.entry(lane).or_default().lines.insert(id);
+        self.list(id);
         self.waiting -= 1;
         self.running.insert(
             item.seq(),
@@ -158,7 +159,7 @@ impl<T: Planned> Plan<T> {
         if let Some(running) = self.running.remove(&seq) {
             self.bytes -= running.bytes;
             if self.fetching {
-                self.ghosts.push(seq);
+                self.ghosts.insert(seq);
             }
         }
     }
@@ -202,16 +203,20 @@ impl<T: Planned> Plan<T> {
     /// All lines of this lane but those of these deliveries, which it still runs, are free again.
     pub(crate) fn release_others(&mut self, lane: Lane, running: &[T]) {
         let kept: HashSet<LineId> = running.iter().map(Planned::line).collect();
-        let owned = self.owned.remove(&lane).unwrap_or_default();
-        let (kept, freed): (HashSet<_>, HashSet<_>) = owned.into_iter().partition(|id| kept.contains(id));
-        self.owned.insert(lane, freed);
-        self.release(lane);
-        self.owned.insert(lane, kept);
+        let Some(owned) = self.owned.get_mut(&lane) else { return };
+        let freed: Vec<LineId> = owned.lines.extract_if(|id| !kept.contains(id)).collect();
+        self.free_lines(freed);
     }
 
     /// The lines of this lane are free again: everything it ran is committed or back in line.
     pub(crate) fn release(&mut self, lane: Lane) {
-        for id in self.owned.remove(&lane).into_iter().flatten() {
+        let owned = self.owned.get_mut(&lane).map(|owned| std::mem::take(&mut owned.lines));
+        self.free_lines(owned.into_iter().flatten());
+    }
+
+    fn free_lines(&mut self, ids: impl IntoIterator<Item = LineId>) {
+        for id in ids {
+            self.unlist(id);
             if let Some(line) = self.lines.get_mut(&id) {
                 line.owner = None;
                 self.list(id);
@@ -334,7 +339,13 @@ impl<T: Planned> Plan<T> {
                 self.pausing.remove(&(time, id));
             }
             if let Some((place, _)) = line.waiting.first_key_value() {
-                self.free.remove(&(*place, id));
+                let head = (*place, id);
+                if self.free.remove(&head) {
+                    self.takeable -= line.waiting.len();
+                }
+                if let Some(owned) = line.owner.and_then(|lane| self.owned.get_mut(&lane)) {
+                    owned.heads.remove(&head);
+                }
             }
         }
     }
@@ -350,9 +361,13 @@ impl<T: Planned> Plan<T> {
                 self.pausing.insert((time, id));
             }
             (Some((place, _)), None, None) => {
+                self.takeable += line.waiting.len();
                 self.free.insert((*place, id));
             }
-            (None, Some(_), _) | (Some(_), Some(_), None) => {}
+            (Some((place, _)), Some(lane), None) => {
+                self.owned.entry(lane).or_default().heads.insert((*place, id));
+            }
+            (None, Some(_), _) => {}
         }
     }
 }

@@ -113,28 +113,35 @@ impl<M: Module> Worker<M> {
     /// `None`: somebody else settled some of these deliveries.
     async fn settle(&self, group: &mut Group<M>, batch: &mut [Ran]) -> Result<Option<Appended>, Error> {
         let db = self.inbox.consumer.db.clone();
-        let conn = group.open().await?;
         let Outgoing { names, mut rows, faults } = self.outgoing(batch)?;
         rows.extend(faults);
         let published = db.witness.is_some().then(|| events_of(&rows));
-        let appended = if rows.is_empty() {
-            Appended::default()
-        } else {
-            append_async(&mut **conn, &db.tables, rows).await?
-        };
         let acks: Vec<Acked> = batch.iter().flat_map(|ran| &ran.items).map(InHand::acked).collect();
-        if !db.retention.processed.is_zero() {
-            let runs: Vec<i32> =
-                batch.iter().flat_map(|ran| &ran.items).map(|item| item.attempts() + 1).collect();
-            M::Db::archive(conn, &db.tables, &acks, &runs).await?;
-        }
-        // The fence: of two nodes that ran the same delivery exactly one deletes its row.
         // In the name of the node that fetched them: of several, the first, which is no more.
         let node = batch.iter().flat_map(|ran| &ran.items).map(|item| item.node).min().unwrap_or_default();
-        if M::Db::ack(conn, &db.tables, node, &acks).await? != acks.len() {
-            return Ok(None);
+        let mut appended = Appended::default();
+        if rows.is_empty() && group.is_unopened() && db.retention.processed.is_zero() {
+            // There is nothing but the acknowledgement, which is a transaction by itself. Of what somebody else settled
+            // there is nothing to undo.
+            if M::Db::ack(&mut *db.writer().await?, &db.tables, node, &acks).await? != acks.len() {
+                return Ok(None);
+            }
+        } else {
+            let conn = group.open().await?;
+            if !rows.is_empty() {
+                appended = append_async(&mut **conn, &db.tables, rows).await?;
+            }
+            if !db.retention.processed.is_zero() {
+                let items = batch.iter().flat_map(|ran| &ran.items);
+                let runs: Vec<i32> = items.map(|item| item.attempts() + 1).collect();
+                M::Db::archive(conn, &db.tables, &acks, &runs).await?;
+            }
+            // The fence: of two nodes that ran the same delivery exactly one deletes its row.
+            if M::Db::ack(conn, &db.tables, node, &acks).await? != acks.len() {
+                return Ok(None);
+            }
+            group.commit().await?;
         }
-        group.commit().await?;
         tell_unheard(names.into_iter(), &appended);
         if let (Some(witness), Some(published)) = (&db.witness, published) {
             for delivery in batch.iter().flat_map(Ran::done) {

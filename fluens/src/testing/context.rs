@@ -70,7 +70,7 @@ impl<M: Module> TestContext<M> {
             payload: staged.payload().unwrap_or_default().to_vec(),
         };
         let delivery = Delivery {
-            row,
+            row: row.into(),
             envelope,
             message: T::NAME.into(),
             aliases: T::ALIASES,

@@ -92,8 +92,8 @@ pub(crate) mod prelude {
             },
             schema::{self, HasSchema, ReadVersion},
             settle::{
-                Ack, Archive, Expire, Halt, Hold, Park, SetAside, SetUnknown, Supersede, Suspect,
-                WriteLetter, columns,
+                Ack, AckAlike, Archive, Expire, Halt, Hold, Park, SetAside, SetUnknown, Supersede, Suspect,
+                WriteLetter, columns, the_same,
             },
             text::micros,
             upkeep::{
