@@ -14,8 +14,8 @@ use diesel_async::AsyncConnection;
 use crate::{
     Acked, ConsumerSeen, DatabaseSettings, Due, Edit, Ended, Fetch, Heard, Held, Holding, Id, Joined, Letter,
     Look, Mark, Named, NewLetter, NewMessage, NewNode, NodeSeen, Outcome, Pulse, Recurring, Registration,
-    Retention, Route, SchemaVersion, SourceRelay, Standstill, Survey, Swept, Tables, Taken, Ts, UniqueKey,
-    Unrun, Unsubscribed, Waits, Wanted,
+    Retention, Route, SchemaVersion, SourceRelay, Standstill, Survey, Swept, Tables, Taken, Tide, Ts,
+    UniqueKey, Unrun, Unsubscribed, Waits, Wanted,
 };
 
 /// The newest migration this program knows.
@@ -98,6 +98,7 @@ pub trait Store:
     + Schema
     + Wire
     + Outcomes
+    + Tides
 {
 }
 
@@ -115,7 +116,8 @@ impl<
         + Control
         + Schema
         + Wire
-        + Outcomes,
+        + Outcomes
+        + Tides,
 > Store for S
 {
 }
@@ -159,6 +161,17 @@ pub trait Connect: Send + Sync + Sized + 'static {
 pub trait Outcomes: Connect {
     /// Asks about a transaction of another connection.
     fn outcome(conn: &mut Self::Conn, mark: Mark) -> impl Future<Output = QueryResult<Outcome>> + Send;
+}
+
+/// How far the line of a consumer has been drained.
+pub trait Tides: Connect {
+    /// What is needed to know that up to some place nothing is ready and nothing will be; `None` where those who fetch do
+    /// not meet what was deleted.
+    fn tide(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        fetch: &Fetch,
+    ) -> impl Future<Output = QueryResult<Option<Tide>>> + Send;
 }
 
 /// What publishing needs to know of an SQL dialect, for every connection type that speaks it.

@@ -59,7 +59,7 @@ async fn what_is_far_too_large_is_given_up_once_and_one_at_a_time() {
     give_up(&huge, 3).await;
     let many = peak();
     println!("{one} MiB for one of 64 MiB, {many} MiB for three");
-    assert!(many < one + 128, "{many} MiB instead of {one}");
+    assert!(many < one + 256, "{many} MiB instead of {one}");
     let codes = huge.dead_letters().count(Filter::new().code("system.payload-corruption")).await.unwrap();
     assert_eq!(codes, 4);
     let mut conn = huge.connection().await.unwrap();

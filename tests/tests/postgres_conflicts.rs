@@ -25,7 +25,8 @@ async fn take(take: Take, probe: State<Probe>, ctx: &mut Context<Shared>) -> Res
         probe.saw("blamed");
     }
     for row in take.rows {
-        let one = diesel::sql_query("UPDATE stock SET pieces = pieces - 1 WHERE id = $1").bind::<BigInt, _>(row);
+        let one =
+            diesel::sql_query("UPDATE stock SET pieces = pieces - 1 WHERE id = $1").bind::<BigInt, _>(row);
         one.execute(ctx.conn().await?).await?;
     }
     Ok(())
@@ -51,7 +52,11 @@ struct Number {
 
 async fn count(shared: &Handle<Shared>, table: &str) -> i64 {
     let mut conn = shared.connection().await.unwrap();
-    diesel::sql_query(format!("SELECT count(*) AS n FROM {table}")).get_result::<Number>(&mut *conn).await.unwrap().n
+    diesel::sql_query(format!("SELECT count(*) AS n FROM {table}"))
+        .get_result::<Number>(&mut *conn)
+        .await
+        .unwrap()
+        .n
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -67,11 +72,14 @@ async fn groups_that_want_each_others_rows_do_not_collapse() {
     // The same for all, in no order: multiplied by numbers that have no factor in common with their count.
     let together = time_for(&shared, |n| [7919, 104_729, 611_953].map(|prime| (n + 1) * prime % ROWS)).await;
     let times = together.as_secs_f64() / apart.as_secs_f64();
-    println!("{MESSAGES} messages: {apart:?} on rows of their own, {together:?} on shared ones, {times:.1} times as long");
+    println!(
+        "{MESSAGES} messages: {apart:?} on rows of their own, {together:?} on shared ones, {times:.1} times as long"
+    );
     assert!(times < 8.0, "{together:?} instead of {apart:?}");
     assert_eq!(probe.count("blamed"), 0, "nobody is blamed");
     let mut conn = shared.connection().await.unwrap();
-    let taken = diesel::sql_query("SELECT -sum(pieces)::bigint AS n FROM stock").get_result::<Number>(&mut *conn);
+    let taken =
+        diesel::sql_query("SELECT -sum(pieces)::bigint AS n FROM stock").get_result::<Number>(&mut *conn);
     assert_eq!(taken.await.unwrap().n, MESSAGES * 6, "each effect once");
     drop(conn);
     app.shutdown().await.unwrap();

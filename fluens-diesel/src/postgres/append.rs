@@ -40,7 +40,8 @@ statement! {
     /// read once per kind. DISTINCT, because a consumer may subscribe to a message by its name and by an alias. Sorted before
     /// the sequence is drawn. What came from another database is not sent on. The answer is as short: who gets each kind.
     /// Where nothing else need be known before, it takes the locks of its keys itself, which saves a round trip: the
-    /// condition is asked once, before any row, and so before any place is drawn. The last row is the transaction's
+    /// condition is asked once, before any row, and so before any place is drawn. So is the transaction's
+    /// number: whoever has drawn a place has one, by which it can be waited for. The last row is the transaction's
     /// [`Mark`](crate::Mark): asked for here it costs no round trip.
     AppendChunk {
         lock_stripes: List<i32>, lock_keys: List<i64>, kind_names: List<String>, kind_ids: List<Id>, afar: bool,
@@ -65,7 +66,7 @@ statement! {
                            AS m(id, kind, version, slot, key, priority, delay, at, ttl, once, latest, envelope, payload, ord), \
                        LATERAL (SELECT COALESCE(m.at, n.now + m.delay * interval '1 microsecond') AS due) d, \
                        subscribed s \
-                   WHERE (SELECT count(*) FROM locked) >= 0 AND s.kind = m.kind \
+                   WHERE (SELECT count(*) FROM locked) >= 0 AND pg_current_xact_id() IS NOT NULL AND s.kind = m.kind \
                    ORDER BY m.ord) \
                SELECT consumer_id, uuid_send(id) FROM subscribed \
                UNION ALL SELECT 0, xid8send(pg_current_xact_id()) || timestamptz_send(clock_timestamp())",
@@ -164,7 +165,11 @@ pub(crate) fn appends(tables: &Tables, mut batch: Vec<NewMessage>) -> Vec<Append
 }
 
 impl AppendChunk {
-    fn new(tables: &Tables, mut chunk: Vec<NewMessage>, (stripes, keys): (BTreeSet<i32>, BTreeSet<i64>)) -> Self {
+    fn new(
+        tables: &Tables,
+        mut chunk: Vec<NewMessage>,
+        (stripes, keys): (BTreeSet<i32>, BTreeSet<i64>),
+    ) -> Self {
         let kinds = Kinds::of(&chunk);
         let firsts = || kinds.firsts.iter().map(|first| &chunk[*first]);
         AppendChunk {

@@ -7,6 +7,7 @@ mod outcome;
 mod pooler;
 mod single;
 mod target;
+mod tide;
 mod tls;
 mod wire;
 

@@ -13,7 +13,7 @@ use crate::{
 statement! {
     /// The same as for a chunk, with plain values instead of arrays: PostgreSQL guesses that an array is long, finds the plan
     /// for this very one cheaper, and would plan each publishing anew, for three times the cost of running it. The lock of
-    /// its key comes before any row, and so before its place is drawn; last comes the transaction's [`Mark`](crate::Mark).
+    /// its key and the transaction's number come before any row, and so before its place is drawn; last comes the transaction's [`Mark`](crate::Mark).
     AppendSingle {
         lock_stripe: i32, lock_key: Option<i64>, id: Id, name: String, names: List<String>, version: i32, slot: i16,
         key: Option<i64>, priority: i16, delay: Option<i64>, time: Option<Ts>, ttl: Option<i64>, once: bool, afar: bool,
@@ -31,7 +31,7 @@ statement! {
                    LATERAL (SELECT COALESCE({time}, n.now + {delay} * interval '1 microsecond') AS due) d, \
                    (SELECT DISTINCT consumer_id FROM {fluens}subscription \
                        WHERE message = ANY ({names}) AND NOT (remote AND {afar})) s \
-               WHERE (SELECT count(*) FROM locked) >= 0 \
+               WHERE (SELECT count(*) FROM locked) >= 0 AND pg_current_xact_id() IS NOT NULL \
                RETURNING consumer_id, uuid_send(message_id) AS id) \
                SELECT consumer_id, id FROM stored \
                UNION ALL SELECT 0, xid8send(pg_current_xact_id()) || timestamptz_send(clock_timestamp())",

@@ -121,6 +121,19 @@ pub enum Outcome {
     Forgotten,
 }
 
+/// Where the line of a consumer begins, and who may still come before that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tide {
+    /// A place that has been drawn.
+    pub drawn: i64,
+    /// Transactions that have drawn it or an earlier one have lower numbers than this.
+    pub transaction: i64,
+    /// All with lower numbers than this have ended, and what they did can be seen,
+    pub oldest: i64,
+    /// when this was the lowest ready row of the slots asked for.
+    pub lowest: Option<i64>,
+}
+
 /// What a fetched row is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {

@@ -18,6 +18,8 @@ pub struct Fetch {
     pub any_message: bool,
     /// The slots it holds, in the order in which they are walked.
     pub slots: Vec<i16>,
+    /// Up to here no row of these slots is ready: the walk begins behind it.
+    pub above: i64,
     /// At most so many rows of one slot and priority,
     pub per_slot: i64,
     /// so many in all,
@@ -36,7 +38,7 @@ pub struct Fetch {
 
 impl Fetch {
     /// A bit for each slot.
-    pub(crate) fn held_slots(&self) -> i64 {
+    pub fn held_slots(&self) -> i64 {
         self.slots.iter().fold(0, |mask, slot| mask | 1 << slot)
     }
 }
@@ -54,7 +56,7 @@ pub(crate) type DueRow = (
 macro_rules! takeable_on_postgres {
     () => {
         "i.consumer_id = {consumer} AND i.state = 0 AND i.slot = p.slot AND i.priority = p.priority \
-         AND i.seq NOT IN (SELECT unnest({taken})) AND (i.key_hash IS NULL OR i.key_hash <> ALL ({full_keys}))"
+         AND i.seq > {above} AND i.seq NOT IN (SELECT unnest({taken})) AND (i.key_hash IS NULL OR i.key_hash <> ALL ({full_keys}))"
     };
 }
 
@@ -106,7 +108,7 @@ statement! {
     /// is walked; and of a front only what has nothing younger before it, so that a line keeps its order: a row
     /// published for later may have waited longer than the one before it.
     FindOverdue {
-        consumer: i32, held_slots: i64, priorities: List<i16>, slots: List<i16>, limit: i64, taken: List<i64>,
+        consumer: i32, held_slots: i64, priorities: List<i16>, slots: List<i16>, above: i64, limit: i64, taken: List<i64>,
         full_keys: List<i64>, fairness_micros: i64,
     } -> (BigInt),
     postgres: concat!(
@@ -138,7 +140,7 @@ statement! {
     /// do not lead the index, rows of halted slots are stepped over.
     FetchReady {
         consumer: i32, messages: List<String>, version: i32, any_message: bool, held_slots: i64, priorities: List<i16>, slots: List<i16>,
-        per_slot: i64, limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
+        above: i64, per_slot: i64, limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
         overdue: List<i64>,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
         (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
@@ -211,7 +213,7 @@ statement! {
 }
 
 /// Every priority, the highest first, with every slot.
-fn pairs(slots: &[i16]) -> (List<i16>, List<i16>) {
+pub(crate) fn pairs(slots: &[i16]) -> (List<i16>, List<i16>) {
     let pairs = (0_i16..=3).rev().flat_map(|priority| slots.iter().map(move |slot| (priority, *slot)));
     let (priorities, slots) = pairs.unzip();
     (List(priorities), List(slots))
@@ -226,6 +228,7 @@ impl FindOverdue {
             held_slots: fetch.held_slots(),
             priorities,
             slots,
+            above: fetch.above,
             limit: fetch.limit,
             taken: List(fetch.taken.clone()),
             full_keys: List(fetch.full_keys.clone()),
@@ -248,6 +251,7 @@ impl FetchReady {
             held_slots: fetch.held_slots(),
             priorities,
             slots,
+            above: fetch.above,
             per_slot: fetch.per_slot,
             limit: fetch.limit,
             max_bytes: fetch.max_bytes,

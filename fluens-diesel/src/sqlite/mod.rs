@@ -22,7 +22,8 @@ pub use pool::{Guard, Pool};
 pub use wire::Wire;
 
 use crate::{
-    Connect, DatabaseSettings, Dialect, Mark, NewMessage, OpenError, Outcome, Outcomes, StoreError, UniqueKey,
+    Connect, DatabaseSettings, Dialect, Mark, NewMessage, OpenError, Outcome, Outcomes, StoreError, Tide,
+    Tides, UniqueKey,
     sql::{Seen, TakeKeys, stamp_prelude::*},
 };
 
@@ -43,6 +44,13 @@ impl Outcomes for Db {
     /// A COMMIT here is a call that returns.
     async fn outcome(_: &mut Self::Conn, _: Mark) -> QueryResult<Outcome> {
         Ok(Outcome::Forgotten)
+    }
+}
+
+impl Tides for Db {
+    /// What is deleted here is gone.
+    async fn tide(_: &mut Self::Conn, _: &Tables, _: &Fetch) -> QueryResult<Option<Tide>> {
+        Ok(None)
     }
 }
 
