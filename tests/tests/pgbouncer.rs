@@ -106,7 +106,6 @@ async fn work(pool: <Db as Connect>::Pool, consumer: i32, n: u8) -> usize {
         messages: vec![MESSAGE.into()],
         version: 1,
         slots: vec![n.into()],
-        per_slot: 2,
         limit: 2,
         max_bytes: 1_000_000,
         strict: true,

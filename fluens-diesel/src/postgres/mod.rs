@@ -29,7 +29,7 @@ pub use wire::Wire;
 
 use crate::{
     Connect, DatabaseSettings, Dialect, NewMessage, OpenError, StoreError, UniqueKey,
-    sql::{Seen, TakeKeys, stamp_prelude::*},
+    sql::{Seen, TakeKeys, fetch::FetchFew, stamp_prelude::*},
 };
 
 /// The database of a module on PostgreSQL.
@@ -95,6 +95,16 @@ const MIGRATIONS: [(i32, &str, &str); 3] = [
 ];
 
 impl Db {
+    /// What is ready, if that is little.
+    async fn fetch_few(
+        conn: &mut AsyncPgConnection,
+        tables: &Tables,
+        fetch: &Fetch,
+    ) -> QueryResult<Option<Vec<DueRow>>> {
+        let rows: Vec<DueRow> = FetchFew::new(tables, fetch).load(conn).await?;
+        Ok(FetchFew::is_all(fetch, rows.len()).then_some(rows))
+    }
+
     async fn lock_keys(
         conn: &mut AsyncPgConnection,
         tables: &Tables,

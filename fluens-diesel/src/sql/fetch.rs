@@ -5,6 +5,9 @@ use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, SmallInt, Text}
 use super::{bind::List, inbox::from_now, template::statement};
 use crate::{Due, Id, Standing, Tables, Ts, types::Stamp};
 
+/// Fewer than this are few.
+pub const FEW: i64 = 50;
+
 /// What a consumer asks for.
 #[derive(Debug, Clone, Default)]
 pub struct Fetch {
@@ -20,9 +23,7 @@ pub struct Fetch {
     pub slots: Vec<i16>,
     /// Up to here no row of these slots is ready: the walk begins behind it.
     pub above: i64,
-    /// At most so many rows of one slot and priority,
-    pub per_slot: i64,
-    /// so many in all,
+    /// At most so many rows,
     pub limit: i64,
     /// and rows until this many bytes are exceeded.
     pub max_bytes: i64,
@@ -32,6 +33,8 @@ pub struct Fetch {
     pub full_keys: Vec<i64>,
     /// A failed row holds back its key; if not, only a parked one does.
     pub strict: bool,
+    /// The caller expects few rows: where it is cheaper, all are asked for at once.
+    pub few: bool,
     /// What has waited that long goes before all priorities; `None`: they are not asked for this time.
     pub fairness_micros: Option<i64>,
 }
@@ -50,12 +53,11 @@ pub(crate) type DueRow = (
     Vec<u8>, Vec<u8>,
 );
 
-/// The ready rows of a slot and priority that this node may take. What is in hand is hashed once; `<> ALL` would go through
-/// all of it for every row.
+/// The ready rows that this node may take. What is in hand is hashed once; `<> ALL` would go through all of it for every row.
 #[cfg(feature = "postgres")]
 macro_rules! takeable_on_postgres {
     () => {
-        "i.consumer_id = {consumer} AND i.state = 0 AND i.slot = p.slot AND i.priority = p.priority \
+        "i.consumer_id = {consumer} AND i.state = 0 \
          AND i.seq > {above} AND i.seq NOT IN (SELECT unnest({taken})) AND (i.key_hash IS NULL OR i.key_hash <> ALL ({full_keys}))"
     };
 }
@@ -68,6 +70,38 @@ macro_rules! takeable_on_sqlite {
          AND (i.key_hash IS NULL OR i.key_hash NOT IN (SELECT value FROM json_each({full_keys}))) \
          AND ({held_slots} >> i.slot) & 1 \
          AND i.slot NOT IN (SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer})"
+    };
+}
+
+/// What a row is fetched with; what is chosen, and `within_bytes`, follow.
+#[cfg(feature = "postgres")]
+macro_rules! due_on_postgres {
+    () => {
+        concat!(
+            "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, \
+                 (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, \
+                 uuid_send(message_id), message, version, deaths, ",
+            standing!("i.message = ANY ({messages})"),
+            ", latest, history, envelope, payload \
+             FROM (SELECT *, sum(octet_length(envelope) + octet_length(payload)) OVER (ROWS UNBOUNDED PRECEDING) AS total \
+                 FROM "
+        )
+    };
+}
+
+#[cfg(feature = "postgres")]
+macro_rules! within_bytes {
+    () => {
+        " chosen) i WHERE total - octet_length(envelope) - octet_length(payload) < {max_bytes}"
+    };
+}
+
+/// The slots held, in the order given, without those that stand still.
+#[cfg(feature = "postgres")]
+macro_rules! running_slots {
+    () => {
+        "(SELECT slot FROM unnest({slots}) slot \
+             WHERE slot <> ALL (ARRAY(SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer})))"
     };
 }
 
@@ -115,7 +149,8 @@ statement! {
         "SELECT r.seq FROM unnest({priorities}, {slots}) AS p(priority, slot), LATERAL ( \
              SELECT seq, bool_and(since <= {now} - {fairness_micros} * interval '1 microsecond') \
                  OVER (ORDER BY seq) AS overdue \
-             FROM (SELECT i.seq, GREATEST(i.published_at, i.due_at) AS since FROM {fluens}inbox i WHERE ",
+             FROM (SELECT i.seq, GREATEST(i.published_at, i.due_at) AS since FROM {fluens}inbox i \
+                 WHERE i.slot = p.slot AND i.priority = p.priority AND ",
         takeable_on_postgres!(), " ORDER BY i.seq LIMIT 8) front) r \
          WHERE p.slot <> ALL (ARRAY(SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer})) AND r.overdue \
          ORDER BY r.seq LIMIT {limit}",
@@ -133,30 +168,28 @@ statement! {
 }
 
 statement! {
-    /// Walks the ready index once per priority and slot, so that a backlog elsewhere costs nothing: a plain
-    /// `slot = ANY(..)` sorted a million rows. The pairs come in the order wanted and LIMIT stops the walk; what is
-    /// overdue stands before it. A row behind a waiting one of its key is reported as blocked, to be set aside once instead
-    /// of stepped over for ever. The running sum bounds the bytes; it reads lengths, not contents. On SQLite, where slots
-    /// do not lead the index, rows of halted slots are stepped over.
+    /// Walks the ready index slot by slot, the highest priority first, so that a backlog elsewhere costs nothing: a plain
+    /// `slot = ANY (..)` sorted a million rows. The slots come in the order wanted and LIMIT stops the walk; what is
+    /// overdue stands before it. First every slot gives its portion, and only if that is not enough the rest: so what is
+    /// fetched was stored together, and is read and deleted from few pages. A row behind a waiting one of its key is
+    /// reported as blocked, to be set aside once instead of stepped over for ever. The running sum bounds the bytes; it
+    /// reads lengths, not contents. On SQLite, where slots do not lead the index, rows of halted slots are stepped over.
     FetchReady {
-        consumer: i32, messages: List<String>, version: i32, any_message: bool, held_slots: i64, priorities: List<i16>, slots: List<i16>,
-        above: i64, per_slot: i64, limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
+        consumer: i32, messages: List<String>, version: i32, any_message: bool, held_slots: i64, slots: List<i16>,
+        above: i64, portion: i64, limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
         overdue: List<i64>,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
         (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
-    postgres: concat!(
-        "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, \
-             (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, \
-             uuid_send(message_id), message, version, deaths, ", standing!("i.message = ANY ({messages})"), ", \
-             latest, history, envelope, payload \
-         FROM (SELECT *, sum(octet_length(envelope) + octet_length(payload)) OVER (ROWS UNBOUNDED PRECEDING) AS total \
-             FROM (SELECT i.*, true AS overdue FROM unnest({overdue}) AS old(seq), LATERAL ( \
+    postgres: concat!(due_on_postgres!(), "(SELECT i.*, true AS overdue FROM unnest({overdue}) AS old(seq), LATERAL ( \
                  SELECT * FROM {fluens}inbox i WHERE i.seq = old.seq AND i.state = 0 LIMIT 1) i \
-             UNION ALL SELECT i.*, false FROM unnest({priorities}, {slots}) AS p(priority, slot), LATERAL ( \
-                 SELECT * FROM {fluens}inbox i WHERE ", takeable_on_postgres!(), " ORDER BY i.seq LIMIT {per_slot}) i \
-                 WHERE p.slot <> ALL (ARRAY(SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer})) \
-             LIMIT {limit}) chosen) i \
-         WHERE total - octet_length(envelope) - octet_length(payload) < {max_bytes}",
+             UNION ALL SELECT i.*, false FROM (VALUES (3::smallint), (2), (1), (0)) AS p(priority), LATERAL ( \
+                 SELECT i.* FROM ", running_slots!(), " AS s(slot), LATERAL (SELECT * FROM {fluens}inbox i \
+                     WHERE i.slot = s.slot AND i.priority = p.priority AND ", takeable_on_postgres!(), " \
+                     ORDER BY i.seq LIMIT {portion}) i \
+                 UNION ALL SELECT i.* FROM ", running_slots!(), " AS s(slot), LATERAL (SELECT * FROM {fluens}inbox i \
+                     WHERE i.slot = s.slot AND i.priority = p.priority AND ", takeable_on_postgres!(), " \
+                     ORDER BY i.seq LIMIT {limit} OFFSET {portion}) i) i \
+             LIMIT {limit})", within_bytes!(),
     ),
     sqlite: concat!(
         "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, expires_at - {now}, \
@@ -169,6 +202,19 @@ statement! {
                  LIMIT {limit}) chosen \
              CROSS JOIN {fluens}inbox i WHERE i.seq = chosen.seq AND i.state = 0)) \
          WHERE total - size < {max_bytes}",
+    ),
+}
+
+statement! {
+    /// All that is ready, if it is little: one scan of the index, where the walk looks into every slot and priority. As many
+    /// as asked for: there may be more, and their order means nothing.
+    FetchFew {
+        consumer: i32, messages: List<String>, version: i32, any_message: bool, slots: List<i16>, above: i64, limit: i64,
+        max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
+    } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
+        (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
+    postgres: concat!(due_on_postgres!(), "(SELECT i.*, false AS overdue FROM {fluens}inbox i \
+             WHERE i.slot = ANY (ARRAY(", running_slots!(), ")) AND ", takeable_on_postgres!(), " LIMIT {limit})", within_bytes!(),
     ),
 }
 
@@ -239,7 +285,6 @@ impl FindOverdue {
 
 impl FetchReady {
     pub(crate) fn new(tables: &Tables, fetch: &Fetch, overdue: List<i64>) -> Self {
-        let (priorities, slots) = pairs(&fetch.slots);
         // What is overdue goes first, and not again in its place.
         let taken = fetch.taken.iter().chain(&overdue.0).copied().collect();
         FetchReady {
@@ -249,10 +294,9 @@ impl FetchReady {
             version: fetch.version,
             any_message: fetch.any_message,
             held_slots: fetch.held_slots(),
-            priorities,
-            slots,
+            portion: portion(fetch),
+            slots: List(fetch.slots.clone()),
             above: fetch.above,
-            per_slot: fetch.per_slot,
             limit: fetch.limit,
             max_bytes: fetch.max_bytes,
             taken,
@@ -261,6 +305,37 @@ impl FetchReady {
             overdue,
         }
     }
+}
+
+#[cfg(feature = "postgres")]
+impl FetchFew {
+    pub(crate) fn new(tables: &Tables, fetch: &Fetch) -> Self {
+        FetchFew {
+            tables: tables.clone(),
+            consumer: fetch.consumer,
+            messages: List(fetch.messages.clone()),
+            version: fetch.version,
+            any_message: fetch.any_message,
+            slots: List(fetch.slots.clone()),
+            above: fetch.above,
+            limit: fetch.limit.min(FEW),
+            max_bytes: fetch.max_bytes,
+            taken: List(fetch.taken.clone()),
+            full_keys: List(fetch.full_keys.clone()),
+            strict: fetch.strict,
+        }
+    }
+
+    /// Whether this is all that was there.
+    pub(crate) fn is_all(fetch: &Fetch, rows: usize) -> bool {
+        i64::try_from(rows).is_ok_and(|rows| rows < fetch.limit.min(FEW))
+    }
+}
+
+/// What a slot gives before all have been asked: so much that together they fill the fetch.
+fn portion(fetch: &Fetch) -> i64 {
+    let slots = i64::try_from(fetch.slots.len()).unwrap_or(i64::MAX).max(1);
+    fetch.limit / slots + 1
 }
 
 impl FetchHeld {

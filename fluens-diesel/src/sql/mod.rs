@@ -32,7 +32,7 @@ use tokio::sync::watch;
 pub(crate) use append::{Seen, TakeKeys};
 pub use append::{append_async, append_sync};
 pub(crate) use bind::List;
-pub use fetch::Fetch;
+pub use fetch::{FEW, Fetch};
 pub(crate) use kinds::Kinds;
 pub(crate) use stamp::prelude as stamp_prelude;
 pub(crate) use template::statement;

@@ -138,6 +138,15 @@ impl Db {
         if open { work(conn).await } else { in_transaction::<Self, R>(conn, work).await }
     }
 
+    /// There are no slots to walk.
+    async fn fetch_few(
+        _: &mut <Self as Connect>::Conn,
+        _: &Tables,
+        _: &Fetch,
+    ) -> QueryResult<Option<Vec<DueRow>>> {
+        Ok(None)
+    }
+
     async fn lock_keys(
         _: &mut <Db as Connect>::Conn,
         _: &Tables,

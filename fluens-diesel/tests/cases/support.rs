@@ -73,7 +73,6 @@ impl<S: Probe> Bench<S> {
             messages: vec![MESSAGE.into()],
             version: 1,
             slots: (0..64).collect(),
-            per_slot: 100,
             limit: 100,
             max_bytes: 1_000_000,
             strict: true,

@@ -231,6 +231,7 @@ impl<M: Module> ModulePart<M> {
                 first_slot: 0,
                 fair_at: None,
                 some_overdue: false,
+                few: false,
                 skipped: Vec::new(),
                 unknown: HashSet::new(),
                 low_water: LowWater::default(),

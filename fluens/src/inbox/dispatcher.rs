@@ -2,7 +2,9 @@
 
 use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
 
-use fluens_diesel::{Acked, Due, Fetch, Inbox as _, SLOTS, Settle as _, Slots as _, Standing, Tides as _};
+use fluens_diesel::{
+    Acked, Due, FEW, Fetch, Inbox as _, SLOTS, Settle as _, Slots as _, Standing, Tides as _,
+};
 use futures_util::FutureExt;
 use tokio::{sync::watch, task::JoinSet};
 
@@ -33,6 +35,8 @@ pub(crate) struct Dispatcher<M: Module> {
     pub(crate) fair_at: Option<Moment>,
     /// The last fetch found some that have waited too long: the next one looks for more.
     pub(crate) some_overdue: bool,
+    /// The last fetch brought few.
+    pub(crate) few: bool,
     /// Where a fetch begins.
     pub(crate) low_water: LowWater,
     /// What may have ended another process.
@@ -141,6 +145,7 @@ impl<M: Module> Dispatcher<M> {
         let rows = rows?;
         let sounds = self.low_water.wants_sounding(rows.len());
         self.some_overdue = rows.iter().any(|row| row.overdue);
+        self.few = i64::try_from(rows.len()).is_ok_and(|rows| rows < FEW);
         // A fetch that came back full, or was cut short by its bytes, left something behind. One that did not saw all
         // there was, and what is committed since rings.
         let more = rows.len() >= limits.batch || rows.iter().any(|row| row.standing != Standing::Run);
@@ -217,10 +222,10 @@ impl<M: Module> Dispatcher<M> {
             any_message: false,
             slots: self.inbox.share.slots_from(self.first_slot),
             above: 0,
-            per_slot: batch,
             limit: batch,
             max_bytes: i64::try_from(limits.bytes.saturating_sub(plan.bytes())).unwrap_or(i64::MAX),
             strict: self.inbox.consumer.options.order == Order::Strict,
+            few: self.few,
             fairness_micros: fair.then(|| micros(limits.fairness)),
             full_keys: plan.full_keys(limits.batch),
             taken: plan.begin_fetch(),

@@ -29,6 +29,8 @@ pub(super) struct Ran {
     pub(super) faults: Vec<SentFault>,
     /// Those of a batch that failed alone, by their place.
     pub(super) refused: BTreeMap<usize, Failure>,
+    /// It, or one before it, asked for the connection.
+    pub(super) opened: bool,
 }
 
 /// How a run ended.
@@ -73,8 +75,15 @@ impl<M: Module> Worker<M> {
                     }
                     Ok(()) => {
                         open.has_run();
-                        let refused = deliveries.take_refused();
-                        Ended::Well(Ran { items: items.to_vec(), deliveries, staged, faults, refused })
+                        let (opened, refused) = (!open.is_unopened(), deliveries.take_refused());
+                        Ended::Well(Ran {
+                            items: items.to_vec(),
+                            deliveries,
+                            staged,
+                            faults,
+                            refused,
+                            opened,
+                        })
                     }
                     Err(failure) => Ended::Failed { failure, touched: held.is_some() },
                 }

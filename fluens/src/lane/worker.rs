@@ -18,6 +18,9 @@ use crate::{consumer::BatchOptions, inbox::Inbox, module::Module};
 /// for longer than this; and one that held the connection for longer runs alone next time.
 pub(super) const PATIENCE: Duration = Duration::from_millis(20);
 
+/// So many times larger is a group in which no transaction is open.
+const UNOPENED: usize = 4;
+
 /// Why a group was not committed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Undone {
@@ -82,12 +85,18 @@ impl<M: Module> Worker<M> {
                     self.give_back(items, undone);
                 }
             }
-            if !shares || ran.len() >= self.inbox.group_size() || since.elapsed() >= PATIENCE {
+            if !shares || self.is_full(&ran) || since.elapsed() >= PATIENCE {
                 self.commit(&group, &mut ran).await;
             }
             drop(turn);
         }
         self.inbox.release(self.lane);
+    }
+
+    /// As long as nobody has asked for the connection nothing is locked, and more may wait for the same COMMIT.
+    fn is_full(&self, ran: &[Ran]) -> bool {
+        let opened = ran.last().is_some_and(|last| last.opened);
+        ran.len() >= self.inbox.group_size() * if opened { 1 } else { UNOPENED }
     }
 
     /// Whether it may run in a transaction with others.

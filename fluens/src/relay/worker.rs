@@ -160,7 +160,6 @@ impl<S: Store> Relay<S> {
             consumer: self.desk.share.consumer(),
             any_message: true,
             slots: self.desk.share.slots_from(self.first_slot),
-            per_slot: batch,
             limit: batch,
             max_bytes: i64::try_from(self.outfit.bytes).unwrap_or(i64::MAX),
             strict: true,

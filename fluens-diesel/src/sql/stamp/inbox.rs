@@ -20,6 +20,12 @@ macro_rules! stamp_inbox {
 
             async fn fetch(conn: &mut Self::Conn, tables: &Tables, fetch: &Fetch) -> QueryResult<Vec<Due>> {
                 Self::alone(conn, tables, async |conn| {
+                    if fetch.few
+                        && fetch.fairness_micros.is_none()
+                        && let Some(rows) = Self::fetch_few(conn, tables, fetch).await?
+                    {
+                        return Ok(rows.into_iter().map(due).collect());
+                    }
                     let mut overdue = Vec::new();
                     if let Some(fairness) = fetch.fairness_micros {
                         overdue = FindOverdue::new(tables, fetch, fairness).load::<(i64,)>(conn).await?;
