@@ -63,6 +63,9 @@ macro_rules! behind_a_proxy {
     }};
 }
 
+/// What only the transactions of these tests ask. (The names of messages are in those of a node that joins, too.)
+const WRITE: &str = "INSERT INTO \"effects\"";
+
 const NEVER: Duration = Duration::from_hours(1);
 
 async fn write_and_publish(doubtful: &Handle<Doubtful>, n: i64) -> Result<(), Error> {
@@ -80,7 +83,7 @@ async fn one_that_happened_is_no_error_and_its_consumers_are_woken() {
     let probe = Probe::default();
     let (proxy, app, doubtful) = behind_a_proxy!(probe, NEVER);
     probe.open_gate(1);
-    let cut = proxy.cut_commit_of("doubtful.note", Cut::Reply);
+    let cut = proxy.cut_commit_of(WRITE, Cut::Reply);
     write_and_publish(&doubtful, 1).await.unwrap();
     cut.wait().await;
     probe.wait_for_event("done 1").await;
@@ -93,7 +96,7 @@ async fn one_that_did_not_happen_is_an_error_and_can_be_done_again() {
     let probe = Probe::default();
     let (proxy, app, doubtful) = behind_a_proxy!(probe, NEVER);
     probe.open_gate(1);
-    let cut = proxy.cut_commit_of("doubtful.note", Cut::Request);
+    let cut = proxy.cut_commit_of(WRITE, Cut::Request);
     let error = write_and_publish(&doubtful, 1).await.unwrap_err();
     cut.wait().await;
     assert!(matches!(error, Error::Database(_)), "{error}");
@@ -109,8 +112,7 @@ async fn one_that_did_not_happen_is_an_error_and_can_be_done_again() {
 async fn one_that_is_still_open_is_waited_for() {
     let probe = Probe::default();
     let (proxy, app, doubtful) = behind_a_proxy!(probe, NEVER);
-    let (cut, asked) =
-        (proxy.cut_commit_of("doubtful.note", Cut::Silence), proxy.watch_for("pg_xact_status"));
+    let (cut, asked) = (proxy.cut_commit_of(WRITE, Cut::Silence), proxy.watch_for("pg_xact_status"));
     let committing = tokio::spawn(async move { write_and_publish(&doubtful, 1).await });
     cut.wait().await;
     asked.wait().await;
@@ -128,7 +130,7 @@ async fn what_cannot_be_known_is_said() {
     let probe = Probe::default();
     let (proxy, app, doubtful) = behind_a_proxy!(probe, NEVER);
     probe.open_gate(1);
-    let cut = proxy.cut_commit_of("effects", Cut::Reply);
+    let cut = proxy.cut_commit_of(WRITE, Cut::Reply);
     let only_written = doubtful.transaction(async |tx| -> Result<(), Error> {
         write(tx.conn(), 7).await?;
         Ok(())
