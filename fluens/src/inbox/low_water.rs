@@ -92,7 +92,7 @@ mod tests {
         ready: BTreeSet<i64>,
     }
 
-    #[derive(Debug, Clone)]
+    #[derive(Debug, Clone, Copy)]
     enum Step {
         Begin,
         Draw(usize),
