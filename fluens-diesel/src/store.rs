@@ -13,9 +13,9 @@ use diesel_async::AsyncConnection;
 
 use crate::{
     Acked, ConsumerSeen, DatabaseSettings, Due, Edit, Ended, Fetch, Heard, Held, Holding, Id, Joined, Letter,
-    Look, Named, NewLetter, NewMessage, NewNode, NodeSeen, Pulse, Recurring, Registration, Retention, Route,
-    SchemaVersion, SourceRelay, Standstill, Survey, Swept, Tables, Taken, Ts, UniqueKey, Unrun, Unsubscribed,
-    Waits, Wanted,
+    Look, Mark, Named, NewLetter, NewMessage, NewNode, NodeSeen, Outcome, Pulse, Recurring, Registration,
+    Retention, Route, SchemaVersion, SourceRelay, Standstill, Stored, Survey, Swept, Tables, Taken, Tide, Ts,
+    UniqueKey, Unrun, Unsubscribed, Waits, Wanted,
 };
 
 /// The newest migration this program knows.
@@ -97,6 +97,8 @@ pub trait Store:
     + Control
     + Schema
     + Wire
+    + Outcomes
+    + Tides
 {
 }
 
@@ -113,7 +115,9 @@ impl<
         + Overview
         + Control
         + Schema
-        + Wire,
+        + Wire
+        + Outcomes
+        + Tides,
 > Store for S
 {
 }
@@ -153,6 +157,23 @@ pub trait Connect: Send + Sync + Sized + 'static {
     fn give_up_locks_quickly(conn: &mut Self::Conn) -> impl Future<Output = QueryResult<()>> + Send;
 }
 
+/// What became of transactions whose COMMIT was not answered.
+pub trait Outcomes: Connect {
+    /// Asks about a transaction of another connection.
+    fn outcome(conn: &mut Self::Conn, mark: Mark) -> impl Future<Output = QueryResult<Outcome>> + Send;
+}
+
+/// How far the line of a consumer has been drained.
+pub trait Tides: Connect {
+    /// What is needed to know that up to some place nothing is ready and nothing will be; `None` where those who fetch do
+    /// not meet what was deleted.
+    fn tide(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        fetch: &Fetch,
+    ) -> impl Future<Output = QueryResult<Option<Tide>>> + Send;
+}
+
 /// What publishing needs to know of an SQL dialect, for every connection type that speaks it.
 pub trait Dialect: Backend + diesel::expression::QueryMetadata<(Integer, Binary)> {
     /// Stores messages; returns consumers and ids. Of messages with the same names in a chunk the first one's stands for all.
@@ -178,7 +199,7 @@ pub trait Dialect: Backend + diesel::expression::QueryMetadata<(Integer, Binary)
     /// Stores the batch.
     fn appends(tables: &Tables, batch: Vec<NewMessage>) -> Vec<Self::Append>;
     /// Reads a row `(consumer, message id)`.
-    fn appended<'a>(row: &impl Row<'a, Self>) -> QueryResult<(i32, Id)>;
+    fn appended<'a>(row: &impl Row<'a, Self>) -> QueryResult<(i32, Stored)>;
 }
 
 /// What is due.

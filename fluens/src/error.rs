@@ -132,6 +132,12 @@ pub enum Error {
     /// The transaction was given up after an earlier error and cannot be used any more.
     #[error("the transaction was given up after an earlier error")]
     TransactionLost,
+    /// The connection was lost at the COMMIT, and what became of it could not be read back.
+    #[error(
+        "the connection was lost at the COMMIT, and it is not known whether it happened: {0}; look before you do it again, or \
+         publish with an id of your own (`message(&m).id(..)`), which is stored once however often it is published"
+    )]
+    OutcomeUnknown(#[source] diesel::result::Error),
     /// The app did not stop within its drain time.
     #[error(
         "stopped after {drain:?} although consumers were still running ({running}); their messages are kept"

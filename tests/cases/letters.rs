@@ -127,6 +127,40 @@ async fn a_replay_runs_once_with_the_same_identity_and_a_second_one_finds_nothin
     assert!(kept.settled_at.is_some() && kept.reason.is_none());
 }
 
+/// Fault 23: however many decide at once, and however late.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_replays_at_once_one_succeeds_and_none_when_its_retention_is_over() {
+    let (url, machine) = (database!(), Machine::default());
+    let app = fluens::app!(Dying, .., |app| app
+        .database(url)
+        .state(machine.clone())
+        .state(Probe::default())
+        .keep(fluens::Keep::DeadLetters, Duration::ZERO)
+        .keep(fluens::Keep::Seen, Duration::ZERO));
+    let app = testing::start(app).await.unwrap();
+    let dying = Dying::of(&app);
+    create_effects(&dying).await;
+    let dead = dying.dead_letters();
+    app.publish(fluens::message(&Order { n: 1, key: 1 }).id(Id::new())).settled().await.unwrap();
+    let letter = dead.find(Filter::new()).await.unwrap().items.remove(0).id;
+    machine.repair();
+    let replays = (0..8).map(|_| {
+        let dead = dying.dead_letters();
+        tokio::spawn(async move { dead.replay(letter).await.is_ok() })
+    });
+    let mut succeeded = 0;
+    for replay in replays.collect::<Vec<_>>() {
+        succeeded += usize::from(replay.await.unwrap());
+    }
+    assert_eq!(succeeded, 1);
+    in_time("the replay", app.settled()).await;
+    app.upkeep().await.unwrap();
+    assert!(dead.get(letter).await.unwrap().is_none(), "it is not kept");
+    assert!(matches!(dead.replay(letter).await, Err(Error::NoDeadLetter { .. })));
+    app.settled().await;
+    assert_eq!(effects_as_written(&dying).await, [1], "once");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replay_that_fails_again_is_a_dead_letter_again_with_all_its_attempts() {
     let (url, machine) = (database!(), Machine::default());

@@ -6,6 +6,7 @@
 pub mod pgbouncer;
 pub mod postgres;
 pub mod probe;
+pub mod proxy;
 pub mod told;
 
 /// What a backend can do. A case that needs more says so instead of passing in silence.

@@ -64,6 +64,12 @@ impl Probe {
         self.wait_until(event, |events| events.iter().any(|seen| seen == event)).await;
     }
 
+    /// Waits until this has happened so often.
+    pub async fn wait_for_times(&self, event: &str, times: usize) {
+        let enough = |events: &[String]| events.iter().filter(|seen| *seen == event).count() >= times;
+        self.wait_until(&format!("{times} times {event}"), enough).await;
+    }
+
     async fn wait_until(&self, what: &str, enough: impl Fn(&[String]) -> bool) -> Vec<String> {
         let waiting = async {
             loop {

@@ -1,4 +1,4 @@
-//! A witness of warnings: what the program tells on this thread, as text.
+//! A witness of what is logged, as text: warnings on one thread, or everything everywhere.
 
 use std::{
     fmt::Write,
@@ -9,13 +9,13 @@ use tracing::{
     Event, Level, Metadata,
     field::{Field, Visit},
     span,
-    subscriber::{DefaultGuard, Subscriber, set_default},
+    subscriber::{DefaultGuard, Subscriber, set_default, set_global_default},
 };
 
 /// Writes down warnings until it is dropped.
 pub struct Told {
     texts: Arc<Mutex<Vec<String>>>,
-    _guard: DefaultGuard,
+    _guard: Option<DefaultGuard>,
 }
 
 impl Told {
@@ -23,7 +23,21 @@ impl Told {
     #[must_use]
     pub fn here() -> Self {
         let texts = Arc::<Mutex<Vec<String>>>::default();
-        Told { _guard: set_default(Listener(texts.clone())), texts }
+        let listener = Listener { texts: texts.clone(), level: Level::WARN, only: "" };
+        Told { _guard: Some(set_default(listener)), texts }
+    }
+
+    /// Whatever fluens says on any thread of this process that has this in it, from now on.
+    ///
+    /// # Panics
+    ///
+    /// When somebody listens to everything already.
+    #[must_use]
+    pub fn everywhere(only: &'static str) -> Self {
+        let texts = Arc::<Mutex<Vec<String>>>::default();
+        let listener = Listener { texts: texts.clone(), level: Level::TRACE, only };
+        set_global_default(listener).expect("one that listens to everything");
+        Told { _guard: None, texts }
     }
 
     /// All so far.
@@ -32,11 +46,15 @@ impl Told {
     }
 }
 
-struct Listener(Arc<Mutex<Vec<String>>>);
+struct Listener {
+    texts: Arc<Mutex<Vec<String>>>,
+    level: Level,
+    only: &'static str,
+}
 
 impl Subscriber for Listener {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::WARN
+        *metadata.level() <= self.level && metadata.target().starts_with("fluens")
     }
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
         span::Id::from_u64(1)
@@ -46,7 +64,9 @@ impl Subscriber for Listener {
     fn event(&self, event: &Event<'_>) {
         let mut text = Text(String::new());
         event.record(&mut text);
-        self.0.lock().unwrap().push(text.0);
+        if text.0.contains(self.only) {
+            self.texts.lock().unwrap().push(text.0);
+        }
     }
     fn enter(&self, _: &span::Id) {}
     fn exit(&self, _: &span::Id) {}

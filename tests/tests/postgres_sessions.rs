@@ -2,7 +2,9 @@
 #![cfg(feature = "postgres")]
 
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
-use fluens_diesel::{Connect, DatabaseSettings, Synchronous, Wire, postgres::Db};
+use fluens_diesel::{
+    Connect, DatabaseSettings, SCHEMA_VERSION, Schema, Synchronous, Tables, Wire, postgres::Db,
+};
 use fluens_tests::{postgres::Cluster, probe::in_time};
 
 macro_rules! database {
@@ -117,4 +119,27 @@ async fn what_a_stopped_process_left_open_is_ended_and_nothing_else() {
     named.batch_execute("COMMIT").await.unwrap_err();
     idle.batch_execute("SELECT 1").await.unwrap();
     another.batch_execute("COMMIT").await.unwrap();
+}
+
+/// Whoever waits for a table is in front of all who come after him.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_migration_that_must_wait_lets_others_go_first() {
+    let (url, tables) = (database!(), Tables::default());
+    let (mut reader, mut migrating, mut other) =
+        (connect(&url, "", true).await, connect(&url, "", true).await, connect(&url, "", true).await);
+    reader.batch_execute(&Db::migrations(&tables)[0].sql).await.unwrap();
+    Db::begin(&mut reader).await.unwrap();
+    reader.batch_execute("SELECT count(*) FROM fluens_inbox").await.unwrap();
+    let migration = tokio::spawn(async move { Db::migrate(&mut migrating, &Tables::default()).await });
+    let waits = "SELECT count(*)::text AS value FROM pg_stat_activity \
+                 WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let waiting = async |conn: &mut AsyncPgConnection| {
+        diesel::sql_query(waits).get_result::<Setting>(conn).await.unwrap().value != "0"
+    };
+    in_time("the migration to wait", async { while !waiting(&mut other).await {} }).await;
+    in_time("an answer", other.batch_execute("SELECT count(*) FROM fluens_inbox")).await.unwrap();
+    assert!(!migration.is_finished());
+    reader.batch_execute("COMMIT").await.unwrap();
+    let version = in_time("the migration", migration).await.unwrap().unwrap();
+    assert_eq!(version.version, SCHEMA_VERSION);
 }

@@ -40,7 +40,9 @@ statement! {
     /// read once per kind. DISTINCT, because a consumer may subscribe to a message by its name and by an alias. Sorted before
     /// the sequence is drawn. What came from another database is not sent on. The answer is as short: who gets each kind.
     /// Where nothing else need be known before, it takes the locks of its keys itself, which saves a round trip: the
-    /// condition is asked once, before any row, and so before any place is drawn.
+    /// condition is asked once, before any row, and so before any place is drawn. So is the transaction's
+    /// number: whoever has drawn a place has one, by which it can be waited for. Behind each id comes
+    /// the transaction's [`Mark`](crate::Mark): asked for here it costs no round trip.
     AppendChunk {
         lock_stripes: List<i32>, lock_keys: List<i64>, kind_names: List<String>, kind_ids: List<Id>, afar: bool,
         ids: List<Id>, kinds: List<i32>, versions: List<i32>, slots: List<i16>, keys: List<Option<i64>>,
@@ -64,9 +66,10 @@ statement! {
                            AS m(id, kind, version, slot, key, priority, delay, at, ttl, once, latest, envelope, payload, ord), \
                        LATERAL (SELECT COALESCE(m.at, n.now + m.delay * interval '1 microsecond') AS due) d, \
                        subscribed s \
-                   WHERE (SELECT count(*) FROM locked) >= 0 AND s.kind = m.kind \
+                   WHERE (SELECT count(*) FROM locked) >= 0 AND pg_current_xact_id() IS NOT NULL AND s.kind = m.kind \
                    ORDER BY m.ord) \
-               SELECT consumer_id, uuid_send(id) FROM subscribed",
+               SELECT consumer_id, uuid_send(id) || xid8send(pg_current_xact_id()) || timestamptz_send(clock_timestamp()) \
+               FROM subscribed",
 }
 
 /// How a batch is stored.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ::bb8::QueueStrategy;
 use diesel_async::{
     AsyncPgConnection,
-    pooled_connection::{ManagerConfig, RecyclingMethod, bb8},
+    pooled_connection::{ManagerConfig, PoolableConnection as _, RecyclingMethod, bb8},
 };
 use futures_util::FutureExt;
 
@@ -52,13 +52,27 @@ impl Pool {
     pub(super) async fn writer(
         &self,
     ) -> Result<bb8::PooledConnection<'static, AsyncPgConnection>, StoreError> {
-        self.writers.get_owned().await.map_err(|error| StoreError::Unavailable(error.into()))
+        one_that_lives(&self.writers).await
     }
 
     pub(super) async fn reader(
         &self,
     ) -> Result<bb8::PooledConnection<'static, AsyncPgConnection>, StoreError> {
-        self.readers.get_owned().await.map_err(|error| StoreError::Unavailable(error.into()))
+        one_that_lives(&self.readers).await
+    }
+}
+
+/// A connection that was closed while it lay in the pool is known to be: it is not given to anybody, who would have to
+/// wonder how far his statement came.
+async fn one_that_lives(
+    pool: &bb8::Pool<AsyncPgConnection>,
+) -> Result<bb8::PooledConnection<'static, AsyncPgConnection>, StoreError> {
+    loop {
+        let conn = pool.get_owned().await.map_err(|error| StoreError::Unavailable(error.into()));
+        let mut conn = conn?;
+        if !conn.is_broken() {
+            return Ok(conn);
+        }
     }
 }
 

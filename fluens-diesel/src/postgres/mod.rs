@@ -3,9 +3,11 @@
 mod alone;
 mod append;
 mod connect;
+mod outcome;
 mod pooler;
 mod single;
 mod target;
+mod tide;
 mod tls;
 mod wire;
 
@@ -26,7 +28,7 @@ pub use connect::Pool;
 pub use wire::Wire;
 
 use crate::{
-    Connect, DatabaseSettings, Dialect, NewMessage, OpenError, StoreError, UniqueKey,
+    Connect, DatabaseSettings, Dialect, NewMessage, OpenError, StoreError, Stored, UniqueKey,
     sql::{Seen, TakeKeys, fetch::FetchFew, stamp_prelude::*},
 };
 
@@ -118,10 +120,18 @@ impl Db {
         Ok(())
     }
 
-    /// Tried, not waited for: replicas that start together take turns.
+    /// Tried, not waited for: replicas that start together take turns. And whoever waits for a table makes everybody wait who
+    /// wants it after him: not for long.
     async fn lock_schema(conn: &mut AsyncPgConnection) -> QueryResult<bool> {
+        conn.batch_execute("SET LOCAL lock_timeout = '3s'").await?;
         let locked = diesel::sql_query("SELECT pg_try_advisory_xact_lock(1718383982, -2) AS locked");
         Ok(locked.get_result::<TryLock>(conn).await?.locked)
+    }
+
+    /// Whether a lock was not to be had in time. By its text, as Diesel does not tell the code; one in another language is
+    /// not tried again.
+    fn stood_in_line(error: &diesel::result::Error) -> bool {
+        error.to_string().contains("lock timeout")
     }
 
     /// Tried, not waited for: one node at a time is enough.
@@ -178,8 +188,8 @@ impl Dialect for Pg {
         appends(tables, batch)
     }
 
-    fn appended<'a>(row: &impl Row<'a, Self>) -> QueryResult<(i32, Id)> {
-        <(i32, Id) as FromSqlRow<(Integer, Binary), Self>>::build_from_row(row)
+    fn appended<'a>(row: &impl Row<'a, Self>) -> QueryResult<(i32, Stored)> {
+        <(i32, Stored) as FromSqlRow<(Integer, Binary), Self>>::build_from_row(row)
             .map_err(diesel::result::Error::DeserializationError)
     }
 }

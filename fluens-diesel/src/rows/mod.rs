@@ -12,6 +12,13 @@ pub use nodes::{Granted, Joined, Knows, Member, NewNode, Pulse, SlotRow, Survey,
 pub use overview::{ConsumerSeen, Holding, Named, NodeSeen, Standstill, Unrun, Unsubscribed, Waits};
 pub use relay::{Route, SourceRelay};
 
+use diesel::{
+    backend::Backend,
+    deserialize::{self, FromSql, FromSqlRow},
+    sql_types::Binary,
+};
+use uuid::Uuid;
+
 use crate::{Id, Ts};
 
 /// The states of an inbox row. Done is no state: the acknowledgement deletes the row.
@@ -105,6 +112,59 @@ pub struct Appended {
     pub scheduled: bool,
     /// Other processes were told with the COMMIT.
     pub rang: bool,
+    /// The transaction it was stored in, where a COMMIT may be lost on its way.
+    pub mark: Option<Mark>,
+}
+
+/// Tells a transaction apart from all others, for when the answer of its COMMIT is lost: its number, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark(pub Id);
+
+/// A message that a statement names, and where a COMMIT may be lost on its way, the mark of the transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromSqlRow)]
+pub struct Stored {
+    /// Which message.
+    pub id: Id,
+    /// In which transaction.
+    pub mark: Option<Mark>,
+}
+
+impl<DB: Backend> FromSql<Binary, DB> for Stored
+where
+    Vec<u8>: FromSql<Binary, DB>,
+{
+    fn from_sql(value: DB::RawValue<'_>) -> deserialize::Result<Self> {
+        let bytes = Vec::<u8>::from_sql(value)?;
+        let (id, mark) = bytes.split_at_checked(16).ok_or("an id has sixteen bytes")?;
+        let mark = (!mark.is_empty()).then(|| Uuid::from_slice(mark)).transpose()?;
+        Ok(Stored { id: Id(Uuid::from_slice(id)?), mark: mark.map(|mark| Mark(Id(mark))) })
+    }
+}
+
+/// What became of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It committed.
+    Committed,
+    /// It did not, and will not.
+    Undone,
+    /// It has not ended yet.
+    Open,
+    /// The server does not know any more.
+    Forgotten,
+}
+
+/// Where the line of a consumer begins, and who may still come before that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tide {
+    /// A place that has been drawn.
+    pub drawn: i64,
+    /// Transactions that have drawn it or an earlier one have lower numbers than this.
+    pub transaction: i64,
+    /// All with lower numbers than this have ended, and what they did can be seen,
+    pub oldest: i64,
+    /// when this was the lowest ready row of the slots asked for.
+    pub lowest: Option<i64>,
 }
 
 /// What a fetched row is good for.

@@ -9,7 +9,7 @@ use diesel_async::AsyncConnection;
 use futures_util::TryStreamExt;
 
 use super::{Tables, bind::List, tally::Tally, template::statement, text::storable};
-use crate::{Appended, Dialect, Id, NewMessage, UniqueKey};
+use crate::{Appended, Dialect, Id, NewMessage, Stored, UniqueKey};
 
 statement! {
     /// Ids given by callers, or from another database; returns those that are new.
@@ -126,6 +126,8 @@ fn comes_from_afar(batch: &[NewMessage]) -> bool {
 
 /// Not an `async fn`: a row must not live across an await, it need not be `Send`.
 #[allow(clippy::needless_pass_by_value)] // the stream gives its rows away
-fn read<'a, DB: Dialect, R: diesel::row::Row<'a, DB>>(row: R) -> std::future::Ready<QueryResult<(i32, Id)>> {
+fn read<'a, DB: Dialect, R: diesel::row::Row<'a, DB>>(
+    row: R,
+) -> std::future::Ready<QueryResult<(i32, Stored)>> {
     std::future::ready(DB::appended(&row))
 }

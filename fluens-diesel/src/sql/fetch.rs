@@ -21,6 +21,8 @@ pub struct Fetch {
     pub any_message: bool,
     /// The slots it holds, in the order in which they are walked.
     pub slots: Vec<i16>,
+    /// Up to here no row of these slots is ready: the walk begins behind it.
+    pub above: i64,
     /// At most so many rows,
     pub limit: i64,
     /// and rows until this many bytes are exceeded.
@@ -39,7 +41,7 @@ pub struct Fetch {
 
 impl Fetch {
     /// A bit for each slot.
-    pub(crate) fn held_slots(&self) -> i64 {
+    pub fn held_slots(&self) -> i64 {
         self.slots.iter().fold(0, |mask, slot| mask | 1 << slot)
     }
 }
@@ -56,7 +58,7 @@ pub(crate) type DueRow = (
 macro_rules! takeable_on_postgres {
     () => {
         "i.consumer_id = {consumer} AND i.state = 0 \
-         AND i.seq NOT IN (SELECT unnest({taken})) AND (i.key_hash IS NULL OR i.key_hash <> ALL ({full_keys}))"
+         AND i.seq > {above} AND i.seq NOT IN (SELECT unnest({taken})) AND (i.key_hash IS NULL OR i.key_hash <> ALL ({full_keys}))"
     };
 }
 
@@ -140,7 +142,7 @@ statement! {
     /// is walked; and of a front only what has nothing younger before it, so that a line keeps its order: a row
     /// published for later may have waited longer than the one before it.
     FindOverdue {
-        consumer: i32, held_slots: i64, priorities: List<i16>, slots: List<i16>, limit: i64, taken: List<i64>,
+        consumer: i32, held_slots: i64, priorities: List<i16>, slots: List<i16>, above: i64, limit: i64, taken: List<i64>,
         full_keys: List<i64>, fairness_micros: i64,
     } -> (BigInt),
     postgres: concat!(
@@ -174,7 +176,7 @@ statement! {
     /// reads lengths, not contents. On SQLite, where slots do not lead the index, rows of halted slots are stepped over.
     FetchReady {
         consumer: i32, messages: List<String>, version: i32, any_message: bool, held_slots: i64, slots: List<i16>,
-        portion: i64, limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
+        above: i64, portion: i64, limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
         overdue: List<i64>,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
         (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
@@ -207,8 +209,8 @@ statement! {
     /// All that is ready, if it is little: one scan of the index, where the walk looks into every slot and priority. As many
     /// as asked for: there may be more, and their order means nothing.
     FetchFew {
-        consumer: i32, messages: List<String>, version: i32, any_message: bool, slots: List<i16>, limit: i64, max_bytes: i64,
-        taken: List<i64>, full_keys: List<i64>, strict: bool,
+        consumer: i32, messages: List<String>, version: i32, any_message: bool, slots: List<i16>, above: i64, limit: i64,
+        max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
         (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(due_on_postgres!(), "(SELECT i.*, false AS overdue FROM {fluens}inbox i \
@@ -257,7 +259,7 @@ statement! {
 }
 
 /// Every priority, the highest first, with every slot.
-fn pairs(slots: &[i16]) -> (List<i16>, List<i16>) {
+pub(crate) fn pairs(slots: &[i16]) -> (List<i16>, List<i16>) {
     let pairs = (0_i16..=3).rev().flat_map(|priority| slots.iter().map(move |slot| (priority, *slot)));
     let (priorities, slots) = pairs.unzip();
     (List(priorities), List(slots))
@@ -272,6 +274,7 @@ impl FindOverdue {
             held_slots: fetch.held_slots(),
             priorities,
             slots,
+            above: fetch.above,
             limit: fetch.limit,
             taken: List(fetch.taken.clone()),
             full_keys: List(fetch.full_keys.clone()),
@@ -293,6 +296,7 @@ impl FetchReady {
             held_slots: fetch.held_slots(),
             portion: portion(fetch),
             slots: List(fetch.slots.clone()),
+            above: fetch.above,
             limit: fetch.limit,
             max_bytes: fetch.max_bytes,
             taken,
@@ -313,6 +317,7 @@ impl FetchFew {
             version: fetch.version,
             any_message: fetch.any_message,
             slots: List(fetch.slots.clone()),
+            above: fetch.above,
             limit: fetch.limit.min(FEW),
             max_bytes: fetch.max_bytes,
             taken: List(fetch.taken.clone()),

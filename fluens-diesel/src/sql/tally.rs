@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Kinds, text::storable};
-use crate::{Appended, Id, NewMessage, UniqueKey};
+use crate::{Appended, Id, Mark, NewMessage, Stored, UniqueKey};
 
 pub(super) struct Tally {
     /// How many messages.
@@ -17,6 +17,7 @@ pub(super) struct Tally {
     wake: HashSet<i32>,
     scheduled: bool,
     rang: bool,
+    mark: Option<Mark>,
 }
 
 impl Tally {
@@ -29,6 +30,7 @@ impl Tally {
             wake: HashSet::new(),
             rang: batch.iter().any(|message| message.rings),
             scheduled: batch.iter().any(|m| m.delay_micros.is_some() || m.available_at.is_some()),
+            mark: None,
         }
     }
 
@@ -38,7 +40,7 @@ impl Tally {
     }
 
     /// What was published before, or earlier in this very batch, under the same id is a duplicate.
-    pub(super) fn keep_new_ids(&mut self, batch: &[NewMessage], new: Vec<(i32, Id)>) {
+    pub(super) fn keep_new_ids(&mut self, batch: &[NewMessage], new: Vec<(i32, Stored)>) {
         self.keep_once(batch, new, |message| message.given_id);
     }
 
@@ -50,7 +52,7 @@ impl Tally {
     }
 
     /// Whose key was not free is a duplicate.
-    pub(super) fn keep_free_keys(&mut self, batch: &[NewMessage], free: Vec<(i32, Id)>) {
+    pub(super) fn keep_free_keys(&mut self, batch: &[NewMessage], free: Vec<(i32, Stored)>) {
         self.keep_once(batch, free, |message| message.unique.is_some());
     }
 
@@ -67,10 +69,12 @@ impl Tally {
         batch
     }
 
-    pub(super) fn add(&mut self, rows: Vec<(i32, Id)>) {
-        for (consumer, id) in rows {
+    /// What was stored for whom.
+    pub(super) fn add(&mut self, rows: Vec<(i32, Stored)>) {
+        for (consumer, Stored { id, mark }) in rows {
             *self.consumers.entry(id).or_default() += 1;
             self.wake.insert(consumer);
+            self.mark = mark;
         }
     }
 
@@ -85,6 +89,7 @@ impl Tally {
             wake: self.wake.into_iter().collect(),
             scheduled: self.scheduled,
             rang: self.rang,
+            mark: self.mark,
         }
     }
 
@@ -96,10 +101,10 @@ impl Tally {
     fn keep_once(
         &mut self,
         batch: &[NewMessage],
-        returned: Vec<(i32, Id)>,
+        returned: Vec<(i32, Stored)>,
         meant: impl Fn(&NewMessage) -> bool,
     ) {
-        let mut returned: HashSet<Id> = returned.into_iter().map(|(_, id)| id).collect();
+        let mut returned: HashSet<Id> = returned.into_iter().map(|(_, stored)| stored.id).collect();
         let dropped: Vec<usize> = self
             .rest(batch)
             .filter(|(_, message)| meant(message) && !returned.remove(&message.id))

@@ -22,7 +22,8 @@ pub use pool::{Guard, Pool};
 pub use wire::Wire;
 
 use crate::{
-    Connect, DatabaseSettings, Dialect, NewMessage, OpenError, StoreError, UniqueKey,
+    Connect, DatabaseSettings, Dialect, Mark, NewMessage, OpenError, Outcome, Outcomes, StoreError, Stored,
+    Tide, Tides, UniqueKey,
     sql::{Seen, TakeKeys, stamp_prelude::*},
 };
 
@@ -37,6 +38,20 @@ pub mod sql_types {
     pub type Id = Binary;
     /// The SQL type of [`Ts`](crate::Ts).
     pub type Ts = BigInt;
+}
+
+impl Outcomes for Db {
+    /// A COMMIT here is a call that returns.
+    async fn outcome(_: &mut Self::Conn, _: Mark) -> QueryResult<Outcome> {
+        Ok(Outcome::Forgotten)
+    }
+}
+
+impl Tides for Db {
+    /// What is deleted here is gone.
+    async fn tide(_: &mut Self::Conn, _: &Tables, _: &Fetch) -> QueryResult<Option<Tide>> {
+        Ok(None)
+    }
 }
 
 impl Connect for Db {
@@ -90,6 +105,10 @@ const MIGRATIONS: [(i32, &str, &str); 3] = [
 impl Db {
     async fn lock_schema(_: &mut <Db as Connect>::Conn) -> QueryResult<bool> {
         Ok(true) // the transaction is the only writer
+    }
+
+    fn stood_in_line(_: &diesel::result::Error) -> bool {
+        false // it waits for the writer before it begins
     }
 
     async fn lock_upkeep(_: &mut <Db as Connect>::Conn) -> QueryResult<bool> {
@@ -182,8 +201,8 @@ impl Dialect for Backend {
         append_ones(tables, batch)
     }
 
-    fn appended<'a>(row: &impl Row<'a, Self>) -> QueryResult<(i32, Id)> {
-        <(i32, Id) as FromSqlRow<(Integer, Binary), Self>>::build_from_row(row)
+    fn appended<'a>(row: &impl Row<'a, Self>) -> QueryResult<(i32, Stored)> {
+        <(i32, Stored) as FromSqlRow<(Integer, Binary), Self>>::build_from_row(row)
             .map_err(diesel::result::Error::DeserializationError)
     }
 }

@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 
 use super::{
     Database, SendAsync,
+    outcome::unless_lost,
     transaction::{Manager, Tx},
 };
 use crate::{
@@ -51,6 +52,10 @@ impl<M: Module> Clone for Handle<M> {
 impl<M: Module> Handle<M> {
     /// Runs `work` in a transaction. Its writes and what it published commit together when it returns `Ok`, and leave
     /// no trace when it returns `Err`, panics or is dropped.
+    ///
+    /// A COMMIT whose answer is lost is asked about over another connection, and is an error only if it did not happen. Where
+    /// that cannot be found out, because the transaction published nothing or the server does not answer, it is
+    /// [`Error::OutcomeUnknown`].
     #[allow(clippy::manual_async_fn)] // so that a closure that is not `Send` is refused here, not where it is spawned
     pub fn transaction<'a, R, E, F>(&'a self, work: F) -> impl Future<Output = Result<R, E>> + Send + 'a
     where
@@ -75,7 +80,8 @@ impl<M: Module> Handle<M> {
         }
     }
 
-    /// Publishes one message in a transaction of its own.
+    /// Publishes one message in a transaction of its own. If the connection is lost meanwhile, nobody knows whether it was
+    /// stored ([`Error::OutcomeUnknown`]): with an [id of your own](crate::Outbound::id) you may publish it again.
     // Boxed: as an `async fn` one mistake of the caller gave three errors.
     pub fn publish<P>(&self, message: P) -> BoxFuture<'static, Result<Receipt, Error>>
     where
@@ -198,8 +204,11 @@ impl<M: Module> Handle<M> {
         let staged = std::mem::take(&mut tx.staged);
         match self.store(tx.conn(), staged, false).await {
             Ok((appended, events)) => {
-                Manager::<M>::commit_transaction(tx.conn()).await?;
+                let committed = Manager::<M>::commit_transaction(tx.conn()).await;
                 drop(tx);
+                if let Err(error) = committed {
+                    self.db.read_back(appended.mark, error).await?;
+                }
                 self.db.told(&appended, events);
                 Ok(appended)
             }
@@ -219,7 +228,7 @@ impl<M: Module> Handle<M> {
         {
             let rings = one.may_ring() && self.db.node.may_ring();
             let mut conn = self.db.writer().await?;
-            let (appended, events) = self.store(&mut conn, staged, rings).await?;
+            let (appended, events) = self.store(&mut conn, staged, rings).await.map_err(unless_lost)?;
             drop(conn);
             self.db.told(&appended, events);
             return Ok(appended);

@@ -10,6 +10,7 @@ mod interceptors;
 mod knobs;
 mod main_loop;
 mod operations;
+mod outcome;
 mod part;
 mod pausing;
 mod relays;

@@ -26,7 +26,7 @@ use crate::{
     Error,
     clock::Clock,
     consumer::{ConsumerDescriptor, TypedConsumer},
-    inbox::{Care, Consumer, Dispatcher, Inbox, Limits, Poller, Signal, Wakes},
+    inbox::{Care, Consumer, Dispatcher, Inbox, Limits, LowWater, Poller, Signal, Wakes},
     module::{Contract, Module},
     node::{Holder, Join, Node},
     publish::{PublishInterceptor, Rules, remember_rules},
@@ -234,6 +234,7 @@ impl<M: Module> ModulePart<M> {
                 few: false,
                 skipped: Vec::new(),
                 unknown: HashSet::new(),
+                low_water: LowWater::default(),
                 care: Care::default(),
                 inbox,
             };

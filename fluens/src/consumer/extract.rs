@@ -108,7 +108,7 @@ impl<T: Send + Sync + 'static> Extract for State<T> {
 ///     Ok(())
 /// }
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Meta {
     /// The message's identity, the same for all its consumers and all attempts.
@@ -131,6 +131,23 @@ pub struct Meta {
     pub attempt: u32,
     /// The publisher's own headers.
     pub headers: BTreeMap<String, String>,
+}
+
+/// Without the key and what the headers say: what is printed ends up in logs.
+impl std::fmt::Debug for Meta {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Meta")
+            .field("id", &self.id)
+            .field("correlation", &self.correlation)
+            .field("causation", &self.causation)
+            .field("module", &self.module)
+            .field("version", &self.version)
+            .field("priority", &self.priority)
+            .field("published_at", &self.published_at)
+            .field("attempt", &self.attempt)
+            .field("headers", &self.headers.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Extract for Meta {

@@ -2,11 +2,13 @@
 
 use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
 
-use fluens_diesel::{Acked, Due, FEW, Fetch, Inbox as _, SLOTS, Settle as _, Slots as _, Standing};
+use fluens_diesel::{
+    Acked, Due, FEW, Fetch, Inbox as _, SLOTS, Settle as _, Slots as _, Standing, Tides as _,
+};
 use futures_util::FutureExt;
 use tokio::{sync::watch, task::JoinSet};
 
-use super::{Care, Inbox};
+use super::{Care, Inbox, LowWater};
 use crate::{
     Error,
     clock::Moment,
@@ -35,6 +37,8 @@ pub(crate) struct Dispatcher<M: Module> {
     pub(crate) some_overdue: bool,
     /// The last fetch brought few.
     pub(crate) few: bool,
+    /// Where a fetch begins.
+    pub(crate) low_water: LowWater,
     /// What may have ended another process.
     pub(crate) care: Care,
     /// What was met and is not known here, so that it is told once.
@@ -139,18 +143,32 @@ impl<M: Module> Dispatcher<M> {
             (self.inbox.clock().now(), M::Db::fetch(&mut conn, &db.tables, &fetch).await)
         };
         let rows = rows?;
+        let sounds = self.low_water.wants_sounding(rows.len());
         self.some_overdue = rows.iter().any(|row| row.overdue);
         self.few = i64::try_from(rows.len()).is_ok_and(|rows| rows < FEW);
         // A fetch that came back full, or was cut short by its bytes, left something behind. One that did not saw all
         // there was, and what is committed since rings.
         let more = rows.len() >= limits.batch || rows.iter().any(|row| row.standing != Standing::Run);
         let merged = self.merged(rows, node, sent_at).await?;
-        self.skipped = fetch.full_keys;
+        self.skipped.clone_from(&fetch.full_keys);
         self.clear_suspects().await?;
         if more || self.inbox.plan().bytes() >= limits.bytes {
             self.inbox.signal.wake();
         }
+        if sounds {
+            self.sound(&fetch).await;
+        }
         Ok(merged > 0)
+    }
+
+    /// Learns where the line begins. If that fails it is not known yet.
+    async fn sound(&mut self, fetch: &Fetch) {
+        let db = &self.inbox.consumer.db;
+        if let Ok(mut conn) = db.reader().await
+            && let Ok(Some(tide)) = M::Db::tide(&mut conn, &db.tables, fetch).await
+        {
+            self.low_water.sounded(fetch.held_slots(), tide);
+        }
     }
 
     /// Lets waiting rows enter the line again, and takes held ones whose time has come.
@@ -160,6 +178,8 @@ impl<M: Module> Dispatcher<M> {
         if fetch.slots.is_empty() {
             return Ok(false);
         }
+        // What it releases is ready in its old place.
+        self.low_water.forget();
         let promoted = M::Db::promote(&mut *db.writer().await?, &db.tables, &fetch).await?;
         let held = [(fetch.consumer, self.inbox.share.fetchable().cast_signed())];
         let (sent_at, rows, looks) = {
@@ -195,12 +215,13 @@ impl<M: Module> Dispatcher<M> {
         if fair {
             plan.age(self.inbox.clock().now());
         }
-        let fetch = Fetch {
+        let mut fetch = Fetch {
             consumer: self.inbox.consumer.id,
             messages: self.messages.clone(),
             version: self.version,
             any_message: false,
             slots: self.inbox.share.slots_from(self.first_slot),
+            above: 0,
             limit: batch,
             max_bytes: i64::try_from(limits.bytes.saturating_sub(plan.bytes())).unwrap_or(i64::MAX),
             strict: self.inbox.consumer.options.order == Order::Strict,
@@ -209,6 +230,7 @@ impl<M: Module> Dispatcher<M> {
             full_keys: plan.full_keys(limits.batch),
             taken: plan.begin_fetch(),
         };
+        fetch.above = self.low_water.mark(fetch.held_slots(), self.inbox.clock().now());
         (node, fetch)
     }
 

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use fluens_diesel::{Acked, Due, Settle as _};
 
 use super::{Consumer, Inbox};
-use crate::{Error, consumer::Delivery, failure::Failure, module::Module, settle::code, testing::Kind};
+use crate::{
+    Error, consumer::Delivery, failure::Failure, message::unread, module::Module, settle::code, testing::Kind,
+};
 
 impl<M: Module> Consumer<M> {
     /// A row as a consumer sees it, in the `attempt`-th run.
     pub(crate) fn delivery(&self, row: &Arc<Due>, attempt: u32) -> Result<Delivery, Failure> {
         let envelope = serde_json::from_slice(&row.envelope).map_err(|error| {
-            Failure::corrupt(code::ENVELOPE, format!("the envelope does not decode: {error}"))
+            Failure::corrupt(code::ENVELOPE, format!("the envelope does not decode: {}", unread(&error)))
         })?;
         Ok(Delivery {
             row: row.clone(),

@@ -7,6 +7,7 @@ mod dispatcher;
 mod elsewhere;
 mod ending;
 mod hand;
+mod low_water;
 mod poller;
 mod signal;
 
@@ -15,5 +16,6 @@ pub(crate) use care::Care;
 pub(crate) use dispatcher::Dispatcher;
 pub(crate) use elsewhere::published_elsewhere;
 pub(crate) use hand::{Consumer, Inbox, Limits};
+pub(crate) use low_water::LowWater;
 pub(crate) use poller::Poller;
 pub(crate) use signal::{Signal, Wakes};

@@ -78,9 +78,9 @@ impl<M: Module> Worker<M> {
         }
         match buried {
             Ok(true) => {
-                let (consumer, (message, key)) = (&self.inbox.consumer.name, item.identity());
+                let (consumer, (message, _)) = (&self.inbox.consumer.name, item.identity());
                 let (letter_id, attempt) = (letter.id, item.failed);
-                tracing::error!(%consumer, letter = %letter_id, %message, key, attempt, code, error, "given up: a dead letter");
+                tracing::error!(%consumer, letter = %letter_id, %message, attempt, code, error, "given up: a dead letter");
                 self.inbox.consumer.saw(Kind::DeadLettered, &item.row, item.counted(), Some(error));
                 match letter.holds_back {
                     HoldsBack::Nothing => self.inbox.committed(std::iter::once(&item)),

@@ -153,17 +153,17 @@ impl<M: Module> Worker<M> {
         let error = cut(&explained(failure)).to_owned();
         let at = self.inbox.clock().time_of_day();
         item.count(Attempt::new(item.failed + 1, at, &consumer.node, &error));
-        let (id, key) = item.identity();
+        let (id, _) = item.identity(); // the key is not for logs: it may be a name or an address
         let (name, attempt) = (&consumer.name, item.failed);
         consumer.saw(Kind::Failed, &item.row, item.counted(), Some(&error));
         match verdict {
             Verdict::InMemory(after) => {
-                tracing::warn!(consumer = %name, message = %id, key, attempt, ?after, %error, "failed; runs again");
+                tracing::warn!(consumer = %name, message = %id, attempt, ?after, %error, "failed; runs again");
                 self.inbox.postpone(item, after);
                 Undone::BackInLine
             }
             Verdict::Stored(after) => {
-                tracing::warn!(consumer = %name, message = %id, key, attempt, ?after, %error, "failed; stored for later");
+                tracing::warn!(consumer = %name, message = %id, attempt, ?after, %error, "failed; stored for later");
                 let (attempts, history) = (item.attempts(), item.history.written());
                 let held = Held { row: item.acked(), attempts, after, error, history };
                 match self.store(item.node, &held).await {
@@ -178,7 +178,7 @@ impl<M: Module> Worker<M> {
                 Undone::Lost
             }
             Verdict::Fault { code, details } => {
-                tracing::info!(consumer = %name, message = %id, key, attempt, %code, %error, "answered with a fault");
+                tracing::info!(consumer = %name, message = %id, attempt, %code, %error, "answered with a fault");
                 let said = Some((error.as_str(), failure.error_type()));
                 self.answer(item, NewFault { code: &code, details, error: said, given_up: false }).await
             }

@@ -2,6 +2,7 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 
+use super::unread::unread;
 use crate::error::BoxError;
 
 /// A codec for messages of type `M`. JSON is the default; another one is named by `#[message(codec = ..)]`.
@@ -53,6 +54,6 @@ impl<M: Serialize + DeserializeOwned> Codec<M> for Json {
     }
 
     fn decode(bytes: &[u8]) -> Result<M, BoxError> {
-        Ok(serde_json::from_slice(bytes)?)
+        serde_json::from_slice(bytes).map_err(|error| unread(&error).into())
     }
 }

@@ -1,13 +1,13 @@
 //! What travels with a payload, unchanged, from the publisher to every consumer.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use chrono::{DateTime, Utc};
 use fluens_diesel::Id;
 use serde::{Deserialize, Serialize};
 
 /// Everything about a message but its payload. Evolves by addition only: an old node reads a newer envelope.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Envelope {
     /// The version of this envelope's own format.
@@ -38,6 +38,21 @@ pub struct Envelope {
     /// The publisher's own headers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
+}
+
+/// Without the key and what the headers say: what is printed ends up in logs.
+impl fmt::Debug for Envelope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Envelope")
+            .field("id", &self.id)
+            .field("correlation", &self.correlation)
+            .field("causation", &self.causation)
+            .field("module", &self.module)
+            .field("version", &self.version)
+            .field("content_type", &self.content_type)
+            .field("headers", &self.headers.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Envelope {

@@ -8,6 +8,7 @@ mod name;
 mod outbound;
 mod priority;
 mod registry;
+mod unread;
 mod versions;
 
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub(crate) use outbound::{Origin, micros};
 pub use outbound::{Outbound, Publishable, Receipt, Staged, message};
 pub use priority::Priority;
 pub use registry::{Field, MessageDescriptor, PayloadDescriptor, Shape, Variant};
+pub(crate) use unread::unread;
 pub use versions::check_link;
 
 use crate::error::BoxError;

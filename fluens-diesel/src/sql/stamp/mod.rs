@@ -20,7 +20,7 @@ use super::bind::List;
 use crate::Connect;
 
 /// `stamp!(Db, MIGRATIONS)` implements all roles but [`Connect`]. The store brings what differs: `alone`,
-/// `fetch_few`, `load_ready`, `lock_keys`, `lock_upkeep`, `lock_schema` and `create_schema`.
+/// `fetch_few`, `load_ready`, `lock_keys`, `lock_upkeep`, `lock_schema`, `stood_in_line` and `create_schema`.
 macro_rules! stamp {
     ($store:ty, $migrations:expr) => {
         $crate::sql::stamp_prelude::stamp_inbox!($store);

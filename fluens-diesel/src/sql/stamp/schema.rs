@@ -25,6 +25,9 @@ macro_rules! stamp_schema {
             }
 
             async fn migrate(conn: &mut Self::Conn, tables: &Tables) -> QueryResult<SchemaVersion> {
+                /// Three seconds each: somebody who starts a program waits that long.
+                const MOST_REFUSED: u32 = 40;
+                let mut refused = 0;
                 loop {
                     let applied = in_transaction::<Self, _>(conn, async |conn| {
                         if !Self::lock_schema(conn).await? {
@@ -43,11 +46,15 @@ macro_rules! stamp_schema {
                         }
                         Self::version(conn, tables).await
                     });
-                    match applied.await? {
-                        Some(version) => return Ok(version),
+                    match applied.await {
+                        Ok(Some(version)) => return Ok(version),
                         // Another node is at it. Waiting in the database would hold a snapshot and a lock queue.
-                        None => tokio::time::sleep(std::time::Duration::from_millis(100)).await,
+                        Ok(None) => {}
+                        // Somebody reads a table for long. Those who came after us had to wait as well: they go first.
+                        Err(error) if Self::stood_in_line(&error) && refused < MOST_REFUSED => refused += 1,
+                        Err(error) => return Err(error),
                     }
+                    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
                 }
             }
         }

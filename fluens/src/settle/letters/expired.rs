@@ -12,7 +12,7 @@ use super::{
 use crate::{Error, app::Database, message::Envelope, module::Module};
 
 /// A message whose time was up before it could run.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct ExpiredMessage {
     /// The message's identity.
@@ -29,6 +29,19 @@ pub struct ExpiredMessage {
     pub envelope: Option<Envelope>,
     /// The message's bytes.
     pub payload: Vec<u8>,
+}
+
+/// Without the message itself: what is printed ends up in logs.
+impl std::fmt::Debug for ExpiredMessage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ExpiredMessage")
+            .field("message_id", &self.message_id)
+            .field("consumer", &self.consumer)
+            .field("message", &self.message)
+            .field("published_at", &self.published_at)
+            .field("expired_at", &self.expired_at)
+            .finish_non_exhaustive()
+    }
 }
 
 impl From<Ended> for ExpiredMessage {

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// A delivery that was given up.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct DeadLetter {
     /// Its identity.
@@ -60,6 +60,24 @@ pub struct DeadLetter {
     pub envelope: Option<Envelope>,
     /// The message's bytes.
     pub payload: Vec<u8>,
+}
+
+/// Without the key and the message itself: what is printed ends up in logs.
+impl std::fmt::Debug for DeadLetter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeadLetter")
+            .field("id", &self.id)
+            .field("consumer", &self.consumer)
+            .field("message", &self.message)
+            .field("message_id", &self.message_id)
+            .field("version", &self.version)
+            .field("code", &self.code)
+            .field("error_type", &self.error_type)
+            .field("error", &self.error)
+            .field("attempts", &self.attempts)
+            .field("settled_at", &self.settled_at)
+            .finish_non_exhaustive()
+    }
 }
 
 impl From<Letter> for DeadLetter {
