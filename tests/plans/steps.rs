@@ -47,7 +47,6 @@ impl<S: Store, W: Witness<S>> Bench<S, W> {
             messages: vec![MESSAGE.into()],
             version: 1,
             slots: (0..64).collect(),
-            per_slot: 100,
             limit: 100,
             max_bytes: 1_000_000,
             strict: true,
