@@ -32,6 +32,8 @@ pub(crate) use append::{Seen, TakeKeys};
 pub use append::{append_async, append_sync};
 pub(crate) use bind::List;
 pub use fetch::Fetch;
+#[cfg(feature = "failpoints")]
+pub(crate) use nodes::ALIVE;
 pub(crate) use stamp::prelude as stamp_prelude;
 pub(crate) use template::statement;
 

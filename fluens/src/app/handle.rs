@@ -148,6 +148,7 @@ impl<M: Module> Handle<M> {
     pub async fn cancel(&self, message: impl Into<Id>) -> Result<usize, Error> {
         let mut conn = self.db.writer().await?;
         let consumers = M::Db::cancel(&mut conn, &self.db.tables, message.into()).await?;
+        fluens_diesel::failpoint!("cancel: after COMMIT");
         drop(conn);
         Ok(self.tell(&consumers))
     }
@@ -166,6 +167,7 @@ impl<M: Module> Handle<M> {
     async fn reschedule(&self, message: Id, time: Option<Ts>, delay: Option<i64>) -> Result<usize, Error> {
         let mut conn = self.db.writer().await?;
         let consumers = M::Db::reschedule(&mut conn, &self.db.tables, message, time, delay).await?;
+        fluens_diesel::failpoint!("reschedule: after COMMIT");
         drop(conn);
         Ok(self.tell(&consumers))
     }
@@ -196,9 +198,12 @@ impl<M: Module> Handle<M> {
     /// held for no longer than needed.
     async fn commit(&self, mut tx: Tx<M>) -> Result<Appended, Error> {
         let staged = std::mem::take(&mut tx.staged);
+        fluens_diesel::failpoint!("publish: before the messages are stored");
         match self.store(tx.conn(), staged).await {
             Ok((appended, events)) => {
+                fluens_diesel::failpoint!("publish: before COMMIT");
                 Manager::<M>::commit_transaction(tx.conn()).await?;
+                fluens_diesel::failpoint!("publish: after COMMIT");
                 drop(tx);
                 self.db.told(&appended, events);
                 Ok(appended)
@@ -219,6 +224,7 @@ impl<M: Module> Handle<M> {
         {
             let mut conn = self.db.writer().await?;
             let (appended, events) = self.store(&mut conn, staged).await?;
+            fluens_diesel::failpoint!("publish: after the one statement");
             drop(conn);
             self.db.told(&appended, events);
             return Ok(appended);

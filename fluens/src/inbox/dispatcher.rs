@@ -133,6 +133,7 @@ impl<M: Module> Dispatcher<M> {
             (self.inbox.clock().now(), M::Db::fetch(&mut conn, &db.tables, &fetch).await)
         };
         let rows = rows?;
+        fluens_diesel::failpoint!("fetch: ready rows read");
         self.some_overdue = rows.iter().any(|row| row.overdue);
         // A fetch that came back full, or was cut short by its bytes, left something behind. One that did not saw all
         // there was, and what is committed since rings.
@@ -154,6 +155,7 @@ impl<M: Module> Dispatcher<M> {
             return Ok(false);
         }
         let promoted = M::Db::promote(&mut *db.writer().await?, &db.tables, &fetch).await?;
+        fluens_diesel::failpoint!("fetch: waiting rows promoted");
         let held = [(fetch.consumer, self.inbox.share.fetchable().cast_signed())];
         let (sent_at, rows, looks) = {
             let mut conn = db.reader().await?;
@@ -162,6 +164,7 @@ impl<M: Module> Dispatcher<M> {
             (sent_at, rows, M::Db::look(&mut conn, &db.tables, &held).await)
         };
         let rows = rows?;
+        fluens_diesel::failpoint!("fetch: held rows read");
         let full = rows.len() >= self.inbox.consumer.limits.batch;
         let rows = self.merged(rows, node, sent_at).await?;
         // With some in hand, one of them may be what is due.
@@ -197,7 +200,8 @@ impl<M: Module> Dispatcher<M> {
             per_slot: batch,
             limit: batch,
             max_bytes: i64::try_from(limits.bytes.saturating_sub(plan.bytes())).unwrap_or(i64::MAX),
-            strict: self.inbox.consumer.options.order == Order::Strict,
+            strict: self.inbox.consumer.options.order == Order::Strict
+                && fluens_diesel::guard!("held rows hold back their key"),
             fairness_micros: fair.then(|| micros(limits.fairness)),
             full_keys: plan.full_keys(limits.batch),
             taken: plan.begin_fetch(),
@@ -228,7 +232,8 @@ impl<M: Module> Dispatcher<M> {
                     unknown.push(row);
                 }
                 Standing::Blocked => blocked.push(acked),
-                Standing::Expired => expired.push(row),
+                Standing::Expired if fluens_diesel::guard!("expired never runs") => expired.push(row),
+                Standing::Expired => run.push(InHand::new(row, node, false, sent_at, fairness)),
                 Standing::Superseded => old.push(row),
             }
         }
@@ -244,7 +249,9 @@ impl<M: Module> Dispatcher<M> {
         }
         let db = &self.inbox.consumer.db;
         if !blocked.is_empty() {
+            fluens_diesel::failpoint!("set aside: before");
             M::Db::set_aside(&mut *db.writer().await?, &db.tables, &blocked).await?;
+            fluens_diesel::failpoint!("set aside: after");
         }
         if !expired.is_empty() {
             self.inbox.expire(&expired).await?;

@@ -144,6 +144,9 @@ impl<T: Planned> Plan<T> {
         let chosen = self.lines.get_mut(&id)?;
         chosen.owner = Some(lane);
         let (_, item) = chosen.waiting.pop_first()?;
+        if !fluens_diesel::guard!("a key has one lane at a time") {
+            self.list(id);
+        }
         self.owned.entry(lane).or_default().insert(id);
         self.waiting -= 1;
         self.running.insert(
@@ -342,7 +345,8 @@ impl<T: Planned> Plan<T> {
     /// Puts a line into the list it belongs to; an empty line that nobody owns goes.
     fn list(&mut self, id: LineId) {
         let Some(line) = self.lines.get(&id) else { return };
-        match (line.waiting.first_key_value(), line.owner, line.not_before) {
+        let owner = line.owner.filter(|_| fluens_diesel::guard!("a key has one lane at a time"));
+        match (line.waiting.first_key_value(), owner, line.not_before) {
             (None, None, _) => {
                 self.lines.remove(&id);
             }

@@ -101,6 +101,7 @@ impl<M: Module> Worker<M> {
             return Beside::NotNow;
         }
         drop(open);
+        fluens_diesel::failpoint!("settle: beside a consumer that runs");
         match self.commit_group(group, ran, true).await {
             Ok(()) => {
                 self.inbox.release_others(self.lane, running);
@@ -114,6 +115,7 @@ impl<M: Module> Worker<M> {
     async fn settle(&self, group: &mut Group<M>, batch: &mut [Ran]) -> Result<Option<Appended>, Error> {
         let db = self.inbox.consumer.db.clone();
         let conn = group.open().await?;
+        fluens_diesel::failpoint!("settle: before the outgoing messages");
         let Outgoing { names, mut rows, faults } = self.outgoing(batch)?;
         rows.extend(faults);
         let published = db.witness.is_some().then(|| events_of(&rows));
@@ -131,10 +133,14 @@ impl<M: Module> Worker<M> {
         // The fence: of two nodes that ran the same delivery exactly one deletes its row.
         // In the name of the node that fetched them: of several, the first, which is no more.
         let node = batch.iter().flat_map(|ran| &ran.items).map(|item| item.node).min().unwrap_or_default();
-        if M::Db::ack(conn, &db.tables, node, &acks).await? != acks.len() {
+        fluens_diesel::failpoint!("settle: before the acknowledgement");
+        let acked = M::Db::ack(conn, &db.tables, node, &acks).await?;
+        if fluens_diesel::guard!("acknowledgement count") && acked != acks.len() {
             return Ok(None);
         }
+        fluens_diesel::failpoint!("settle: before COMMIT");
         group.commit().await?;
+        fluens_diesel::failpoint!("settle: after COMMIT");
         tell_unheard(names.into_iter(), &appended);
         if let (Some(witness), Some(published)) = (&db.witness, published) {
             for delivery in batch.iter().flat_map(Ran::done) {
@@ -177,6 +183,10 @@ impl<M: Module> Worker<M> {
         if blame(&failure, false) == Blame::Nobody {
             let (consumer, error) = (&self.inbox.consumer.name, failure.chain());
             tracing::warn!(%consumer, %error, "the connection was lost; fetching again");
+            if !fluens_diesel::guard!("an ambiguous COMMIT forgets memory") {
+                items.into_iter().for_each(|item| self.inbox.put_back(item));
+                return Undone::BackInLine;
+            }
             self.inbox.lost(&items);
             return Undone::Lost;
         }
