@@ -5,12 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fluens_tests::probe::TOO_LONG;
-
-use crate::world::World;
+use crate::{probe::TOO_LONG, world::World};
 
 /// Numbers are not UNIQUE: a double effect must show, not fail.
-pub(crate) fn tables(key: &str, millis: &str) -> String {
+pub fn tables(key: &str, millis: &str) -> String {
     format!(
         "CREATE TABLE sent (n bigint PRIMARY KEY);
          CREATE TABLE ledger (place {key}, n bigint NOT NULL, key bigint NOT NULL, node bigint NOT NULL,
@@ -24,16 +22,20 @@ pub(crate) fn tables(key: &str, millis: &str) -> String {
 
 /// What went wrong, counted.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Verdict {
-    pub(crate) lost: usize,
-    pub(crate) doubled: usize,
-    pub(crate) out_of_order: usize,
-    pub(crate) stuck: usize,
+pub struct Verdict {
+    /// Sent, and neither done nor waiting.
+    pub lost: usize,
+    /// Done more than once.
+    pub doubled: usize,
+    /// Done after a later one of their key.
+    pub out_of_order: usize,
+    /// Still waiting.
+    pub stuck: usize,
 }
 
 /// Looks until it is so. The other side are processes: the database is the only place where all of them can be seen.
 #[track_caller]
-pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + TOO_LONG * 5;
     while !is_so() {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
@@ -43,18 +45,18 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
 
 /// Waits until so many are done.
 #[track_caller]
-pub(crate) fn wait_for_done(world: &impl World, count: i64) {
+pub fn wait_for_done(world: &impl World, count: i64) {
     eventually(&format!("{count} done"), || world.number("SELECT count(*) AS n FROM ledger") >= count);
 }
 
 /// Waits until nothing is left to do.
 #[track_caller]
-pub(crate) fn wait_until_empty(world: &impl World) {
+pub fn wait_until_empty(world: &impl World) {
     eventually("an empty inbox", || world.number("SELECT count(*) AS n FROM fluens_inbox") == 0);
 }
 
 /// What the ledger says about all that was sent.
-pub(crate) fn verdict(world: &impl World) -> Verdict {
+pub fn verdict(world: &impl World) -> Verdict {
     let sent = world.numbers("SELECT n FROM sent");
     let done = world.numbers("SELECT n FROM ledger ORDER BY place");
     let keys = world.numbers("SELECT key AS n FROM ledger ORDER BY place");
@@ -73,6 +75,6 @@ pub(crate) fn verdict(world: &impl World) -> Verdict {
 
 /// Nothing lost, nothing twice, every key in order, nothing left.
 #[track_caller]
-pub(crate) fn assert_all_well(world: &impl World) {
+pub fn assert_all_well(world: &impl World) {
     assert_eq!(verdict(world), Verdict::default());
 }
