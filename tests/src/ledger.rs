@@ -31,6 +31,8 @@ pub struct Verdict {
     pub out_of_order: usize,
     /// Still waiting.
     pub stuck: usize,
+    /// Done although nobody published it, or not for good. Only counted where all that is published is written down.
+    pub never_sent: usize,
 }
 
 /// Looks until it is so. The other side are processes: the database is the only place where all of them can be seen.
@@ -57,19 +59,27 @@ pub fn wait_until_empty(world: &impl World) {
 
 /// What the ledger says about all that was sent.
 pub fn verdict(world: &impl World) -> Verdict {
-    let sent = world.numbers("SELECT n FROM sent");
-    let done = world.numbers("SELECT n FROM ledger ORDER BY place");
-    let keys = world.numbers("SELECT key AS n FROM ledger ORDER BY place");
+    let stuck = usize::try_from(world.number("SELECT count(*) AS n FROM fluens_inbox")).unwrap();
+    Verdict { stuck, ..judge(&world.numbers("SELECT n FROM sent"), &done(world)) }
+}
+
+/// What was done, in order: the number and its key.
+pub fn done(world: &impl World) -> Vec<(i64, i64)> {
+    let numbers = world.numbers("SELECT n FROM ledger ORDER BY place");
+    numbers.into_iter().zip(world.numbers("SELECT key AS n FROM ledger ORDER BY place")).collect()
+}
+
+/// What is wrong with what was done.
+pub fn judge(sent: &[i64], done: &[(i64, i64)]) -> Verdict {
     let mut times: BTreeMap<i64, usize> = BTreeMap::new();
     let mut last: BTreeMap<i64, i64> = BTreeMap::new();
     let mut verdict = Verdict::default();
-    for (n, key) in done.into_iter().zip(keys) {
-        *times.entry(n).or_default() += 1;
-        verdict.out_of_order += usize::from(last.insert(key, n).is_some_and(|before| before > n));
+    for (n, key) in done {
+        *times.entry(*n).or_default() += 1;
+        verdict.out_of_order += usize::from(last.insert(*key, *n).is_some_and(|before| before > *n));
     }
     verdict.lost = sent.iter().filter(|n| !times.contains_key(n)).count();
     verdict.doubled = times.values().filter(|times| **times > 1).count();
-    verdict.stuck = usize::try_from(world.number("SELECT count(*) AS n FROM fluens_inbox")).unwrap();
     verdict
 }
 

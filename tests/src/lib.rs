@@ -3,6 +3,7 @@
 //! The cases stand in `cases/`, written once against `crate::db`. Each backend is a test program in `tests/` that
 //! includes them all and declares what it cannot do.
 
+pub mod gate;
 pub mod ledger;
 pub mod pgbouncer;
 pub mod postgres;

@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
+    os::unix::process::ExitStatusExt,
     path::Path,
     process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
@@ -23,6 +24,8 @@ pub struct Process {
 pub struct Ended {
     /// Its exit code; `None`: a signal ended it.
     pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
     /// Lines it printed.
     pub stdout: Vec<String>,
     /// What it logged.
@@ -125,7 +128,8 @@ impl Process {
         // The end of its output is the end of the process: nobody else has these pipes.
         let stdout = std::iter::from_fn(|| self.stdout.next()).collect();
         let stderr = std::iter::from_fn(|| self.stderr.next()).collect::<Vec<_>>().join("\n");
-        Ended { code: self.child.wait().unwrap().code(), stdout, stderr }
+        let status = self.child.wait().unwrap();
+        Ended { code: status.code(), signal: status.signal(), stdout, stderr }
     }
 }
 

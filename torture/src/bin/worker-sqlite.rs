@@ -1,0 +1,6 @@
+//! A worker on SQLite.
+
+use fluens::sqlite as db;
+
+include!("../worker/program.rs");
+include!("../worker/parts.rs");

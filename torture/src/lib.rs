@@ -1,0 +1,16 @@
+//! What `scripts/torture` does: programs that use fluens are killed, frozen and cut off, and a ledger says what that cost.
+//!
+//! `place` has the databases and what the ledgers in them say, `life` a worker from its start to its end, `sweep` kills one at
+//! every failpoint, and `table` prints what came of it.
+#![cfg(feature = "failpoints")]
+
+pub mod place;
+
+pub mod life;
+
+pub mod sweep;
+
+pub mod table;
+
+// Its failpoints are those that can be listed here.
+use fluens as _;
