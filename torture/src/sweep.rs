@@ -34,8 +34,10 @@ pub const PARTS: [&str; 22] = [
 ];
 
 /// What a worker passes a failpoint with: the beginning of its name, and the parts.
-const SCENES: [(&str, &[&str]); 24] = [
+const SCENES: [(&str, &[&str]); 26] = [
     ("append: unique", &["once"]),
+    ("append: keys", &["once"]),
+    ("node: beaten", &["tick"]),
     ("append: given", &["once", "carry"]),
     ("append:", &["plain", "own"]),
     ("publish:", &["plain", "single", "own"]),
@@ -110,12 +112,12 @@ impl<W: World> Sweep<W> {
 
     /// Kills one there, lets another one finish, and looks.
     fn kill(&self, place: &Place<W>, point: &str, pass: u64, swept: &mut Swept) -> Result<(), String> {
-        let parts: Vec<Part> =
-            self.parts(point).iter().map(|name| Part { name, base: place.numbers() }).collect();
         let begins = |words: &[&str]| words.iter().any(|word| point.starts_with(word));
         if begins(&["takeover:", "suspect:"]) {
-            leave_a_corpse(place)?;
+            leave_a_corpse(place);
         }
+        let parts: Vec<Part> =
+            self.parts(point).iter().map(|name| Part { name, base: place.numbers() }).collect();
         let failpoint = format!("kill {pass} {point}");
         let settings = vec![("FLUENS_FAILPOINT", failpoint.as_str())];
         let joined = begins(&["node:", "slots:"]);
@@ -142,11 +144,10 @@ impl<W: World> Sweep<W> {
 }
 
 /// One that was killed in the middle of its consumers.
-fn leave_a_corpse<W: World>(place: &Place<W>) -> Result<(), String> {
+fn leave_a_corpse<W: World>(place: &Place<W>) {
     let mut victim = place.worker(&[("TORTURE_GATE", "closed")]);
     victim.wait_for(1, "serving");
     victim.tell(&format!("do plain {} 0", place.numbers()));
     victim.wait_for(1, "begun");
     victim.kill();
-    Ok(())
 }

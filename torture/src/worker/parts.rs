@@ -28,9 +28,9 @@ impl Numbers {
 type Worker = fluens::App<(There, (Here, ()))>;
 
 /// Every part has keys of its own.
-const PARTS: [&str; 22] = [
+const PARTS: [&str; 28] = [
     "plain", "single", "own", "follow", "flaky", "late", "held", "dead", "fault", "later", "brief", "slow", "panic", "savepoint",
-    "newest", "once", "cancel", "carry", "refuse", "upkeep", "tick", "nap",
+    "newest", "once", "cancel", "carry", "refuse", "upkeep", "tick", "nap", "one", "wait", "panics", "stubborn", "abort", "commits",
 ];
 
 async fn part(name: &str, numbers: Numbers, app: &Worker) -> Result {
@@ -50,7 +50,10 @@ async fn part(name: &str, numbers: Numbers, app: &Worker) -> Result {
         "dead" => dead(here, numbers).await,
         "fault" => works(here, &numbers.first(4), |n| Numbers::of_its_own(n, "fault")).await,
         "later" => later(here, numbers).await,
-        "brief" => here.publish_all(&[Brief { n: 1 }, Brief { n: 2 }]).await.map(drop).map_err(Failure::from),
+        "brief" => {
+            let all = [Brief { n: numbers.base }, Brief { n: numbers.base + 1 }];
+            here.publish_all(&all).await.map(drop).map_err(Failure::from)
+        }
         "slow" => slowly(here, numbers).await,
         "panic" => works(here, &numbers.first(4), |n| numbers.work(n, 2, "panic")).await,
         "savepoint" => savepoints(here, numbers).await,
@@ -62,6 +65,12 @@ async fn part(name: &str, numbers: Numbers, app: &Worker) -> Result {
         "upkeep" => app.upkeep().await.map(drop).map_err(Failure::from),
         "tick" => ticked(here).await,
         "nap" => works(here, &numbers.first(16), |n| numbers.work(n, 4, if n % 8 < 4 { "write" } else { "nap" })).await,
+        "one" => works(here, &numbers.first(1), |n| numbers.work(n, 1, "write")).await,
+        "wait" => works(here, &numbers.first(40), |n| numbers.work(n, 2, "wait")).await,
+        "panics" => works(here, &numbers.first(20), |n| numbers.work(n, 2, if n % 3 == 0 { "panic" } else { "write" })).await,
+        "stubborn" => works(here, &numbers.first(1), |n| numbers.work(n, 1, "stubborn")).await,
+        "abort" => works(here, &numbers.first(1), |n| numbers.work(n, 1, "abort")).await,
+        "commits" => commits(here, numbers).await,
         _ => Err(format!("no part is called {name}").into()),
     }
 }
@@ -268,6 +277,40 @@ async fn cancelled(here: &Handle<Here>, numbers: Numbers) -> Result {
         note_sent(n, &mut *here.connection().await?).await?;
     }
     Ok(())
+}
+
+/// Two of one key, of which the first to be stored would be the last to be committed, if the other one did not wait for it.
+/// Says who was committed first.
+async fn commits(here: &Handle<Here>, numbers: Numbers) -> Result {
+    let (first, second) = (numbers.work(numbers.base, 1, "write"), numbers.work(numbers.base + 1, 1, "write"));
+    let (mut one, mut other) = (here.connection().await?, here.connection().await?);
+    let (stored, is_stored) = tokio::sync::oneshot::channel();
+    let overtakes = async {
+        other
+            .transaction(async |conn| -> Result<(), fluens::Error> {
+                let _ = is_stored.await;
+                note_sent(second.n, conn).await?;
+                Here::publish(conn, &second).await?;
+                Ok(())
+            })
+            .await?;
+        println!("committed {}", second.n);
+        Ok::<_, Failure>(())
+    };
+    let waits = async {
+        one.transaction(async |conn| -> Result<(), fluens::Error> {
+            note_sent(first.n, conn).await?;
+            Here::publish(conn, &first).await?;
+            let _ = stored.send(());
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            Ok(())
+        })
+        .await?;
+        println!("committed {}", first.n);
+        Ok::<_, Failure>(())
+    };
+    let (one, other) = tokio::join!(waits, overtakes);
+    one.and(other)
 }
 
 /// The same each time.

@@ -36,7 +36,7 @@ struct Follow {
     key: i64,
 }
 
-/// It never lives long enough to be done.
+/// It never lives long enough to be tried again.
 #[message(name = "torture.brief", ttl = "300ms")]
 struct Brief {
     n: i64,
@@ -92,7 +92,8 @@ async fn done(n: i64, key: i64, conn: &mut db::Conn) -> QueryResult<usize> {
 #[consumer(lanes = 4, retry(memory = ["10ms"], stored = ["50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms"]))]
 async fn work(work: Work, gate: State<Gate>, ctx: &mut Context<Here>) -> Result {
     let Work { n, key, act } = work;
-    if !gate.is_open() {
+    let waited = !gate.is_open();
+    if waited {
         println!("begun {n}");
         gate.pass().await;
     }
@@ -112,14 +113,16 @@ async fn work(work: Work, gate: State<Gate>, ctx: &mut Context<Here>) -> Result 
         "never" => return Err(permanent("never")),
         // Its publisher is told, and `told` does it.
         "fault" => return Err(fault("torture.fault")),
-        "always fails" => {
-            println!("begun {n}");
-            return Err("again".into());
-        }
+        // It is tried three times, and then not for long.
+        "stubborn" if ctx.attempt() < 3 => return Err(retry_after(Duration::from_millis(20))),
+        "stubborn" => return Err(retry_after(Duration::from_secs(3600))),
         "abort" => std::process::abort(),
         _ => {}
     }
     done(n, key, ctx.conn().await?).await?;
+    if waited {
+        println!("wrote {n}");
+    }
     match act.as_str() {
         // With the effect in the open transaction.
         "panic" if ctx.attempt() == 1 => panic!("the first time"),
@@ -147,9 +150,13 @@ async fn follow(follow: Follow, ctx: &mut Context<Here>) -> Result {
     Ok(())
 }
 
-#[consumer(module = Here, retry(memory = [], stored = ["10ms"]))]
-async fn brief(_: Brief) -> Result {
-    Err(retry_after(Duration::from_millis(350)))
+#[consumer(retry(memory = [], stored = ["10ms"]))]
+async fn brief(brief: Brief, ctx: &mut Context<Here>) -> Result {
+    if ctx.attempt() == 1 {
+        return Err(retry_after(Duration::from_millis(350)));
+    }
+    done(brief.n, -brief.n, ctx.conn().await?).await?;
+    Ok(())
 }
 
 #[consumer(timeout = "150ms", lanes = 2, retry(memory = ["10ms"], stored = ["50ms", "50ms", "50ms", "50ms", "50ms", "50ms"]))]
