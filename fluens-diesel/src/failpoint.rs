@@ -9,14 +9,19 @@
 //!   `kill` freezes it until somebody lets it go on.
 //! - `FLUENS_WITHOUT="key locks,alive check"`: these guards are not there.
 
-/// A point that a test build may be killed at. Every name that is compiled in can be listed.
+/// A point that a test build may be killed at, perhaps only if something is so. Every name that is compiled in can be listed.
 #[cfg(feature = "failpoints")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! failpoint {
-    ($name:literal) => {{
+    ($name:literal) => {
+        $crate::failpoint!($name, true)
+    };
+    ($name:literal, $is_so:expr) => {{
         $crate::failpoint::inventory::submit! { $crate::failpoint::Point($name) }
-        $crate::failpoint::pass($name);
+        if $is_so {
+            $crate::failpoint::pass($name);
+        }
     }};
 }
 
@@ -24,7 +29,7 @@ macro_rules! failpoint {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! failpoint {
-    ($name:literal) => {};
+    ($name:literal $(, $is_so:expr)?) => {};
 }
 
 /// Whether a guard stands: always, but in a test build that was told to do without it.

@@ -97,6 +97,15 @@ impl Process {
         assert!(killed.unwrap().success());
     }
 
+    /// The same for one that may have ended meanwhile. Returns how many it reached.
+    pub fn signal_if_there(&mut self, signal: &str) -> usize {
+        if self.has_ended() {
+            return 0;
+        }
+        self.signal(signal);
+        1
+    }
+
     /// Its number.
     pub fn id(&self) -> i64 {
         self.child.id().into()
@@ -105,6 +114,11 @@ impl Process {
     /// Whether it has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Whether it has ended, as by `kill -9`.
+    pub fn was_killed(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some_and(|status| status.signal() == Some(9))
     }
 
     /// All it has printed and nobody has read.

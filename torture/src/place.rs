@@ -76,6 +76,13 @@ impl<W: World> Place<W> {
         self.here.number(WAITING) == 0 && self.there.number(WAITING) == 0
     }
 
+    /// How many were given up for having been at work when their process was killed, and may run once more.
+    pub fn given_up(&self) -> i64 {
+        let letters = "SELECT count(*) AS n FROM fluens_dead_letter \
+             WHERE settled_at IS NULL AND code IN ('system.process-death', 'system.terminal-failure')";
+        self.here.number(letters) + self.there.number(letters)
+    }
+
     /// What went wrong so far.
     pub fn verdict(&self) -> Verdict {
         let here = self.verdict_here();

@@ -133,7 +133,7 @@ impl<M: Module> Dispatcher<M> {
             (self.inbox.clock().now(), M::Db::fetch(&mut conn, &db.tables, &fetch).await)
         };
         let rows = rows?;
-        fluens_diesel::failpoint!("fetch: ready rows read");
+        fluens_diesel::failpoint!("fetch: ready rows read", !rows.is_empty());
         self.some_overdue = rows.iter().any(|row| row.overdue);
         // A fetch that came back full, or was cut short by its bytes, left something behind. One that did not saw all
         // there was, and what is committed since rings.
@@ -155,7 +155,7 @@ impl<M: Module> Dispatcher<M> {
             return Ok(false);
         }
         let promoted = M::Db::promote(&mut *db.writer().await?, &db.tables, &fetch).await?;
-        fluens_diesel::failpoint!("fetch: waiting rows promoted");
+        fluens_diesel::failpoint!("fetch: waiting rows promoted", promoted > 0);
         let held = [(fetch.consumer, self.inbox.share.fetchable().cast_signed())];
         let (sent_at, rows, looks) = {
             let mut conn = db.reader().await?;
@@ -164,7 +164,7 @@ impl<M: Module> Dispatcher<M> {
             (sent_at, rows, M::Db::look(&mut conn, &db.tables, &held).await)
         };
         let rows = rows?;
-        fluens_diesel::failpoint!("fetch: held rows read");
+        fluens_diesel::failpoint!("fetch: held rows read", !rows.is_empty());
         let full = rows.len() >= self.inbox.consumer.limits.batch;
         let rows = self.merged(rows, node, sent_at).await?;
         // With some in hand, one of them may be what is due.

@@ -1,22 +1,63 @@
-//! x
-use fluens_torture::{place::Place, sweep::Sweep};
-fn main() {
-    let filter = std::env::args().nth(1).unwrap_or_default();
-    let points: Vec<&'static str> =
-        fluens_diesel::failpoint::points().into_iter().filter(|p| p.starts_with(&filter)).collect();
-    println!("{}", points.len());
-    let pg = std::env::args().nth(2).is_some();
-    let started = std::time::Instant::now();
-    if pg {
-        let cluster: &'static _ = Box::leak(Box::new(
-            fluens_tests::postgres::Cluster::start(&fluens_tests::postgres::Options::default()).unwrap(),
-        ));
-        let sweep =
-            Sweep { place: Box::new(move || Place::postgres(cluster)), passes: vec![1], all_parts: false };
-        sweep.run(&points, |s| println!("{:?} {s:?}", started.elapsed()));
-        cluster.stop();
-    } else {
-        let sweep = Sweep { place: Box::new(Place::sqlite), passes: vec![1], all_parts: false };
-        sweep.run(&points, |s| println!("{:?} {s:?}", started.elapsed()));
+//! `bash scripts/torture`: both databases at once, for they wait more than they work.
+
+use std::{process::ExitCode, thread, time::Duration};
+
+use fluens_tests::{
+    postgres::{Cluster, Options},
+    world::World,
+};
+use fluens_torture::{
+    arguments::Arguments,
+    place::Place,
+    report,
+    storm::{Storm, Weathered},
+    sweep::{Sweep, Swept, points_of},
+};
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::read(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(text) => {
+            println!("{text}");
+            return if text.starts_with("usage") { ExitCode::SUCCESS } else { ExitCode::from(2) };
+        }
+    };
+    let cluster = match Cluster::start(&Options::default()) {
+        Ok(cluster) => cluster,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    println!("seed {}", arguments.seed);
+    let mut well = true;
+    if arguments.sweep {
+        let (files, server) = thread::scope(|scope| {
+            let files = scope.spawn(|| sweep(&arguments, true, &Place::sqlite));
+            let server = sweep(&arguments, false, &|| Place::postgres(&cluster));
+            (files.join().unwrap_or_default(), server)
+        });
+        well &= report::sweep(&files, &server);
     }
+    if let Some(duration) = arguments.storm {
+        let (files, server) = storm(&cluster, arguments.seed, duration);
+        well &= report::storm(&files, &server, arguments.seed);
+    }
+    if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn sweep<W: World>(arguments: &Arguments, on_files: bool, place: &dyn Fn() -> Place<W>) -> Vec<Swept> {
+    let (passes, all_parts) = (arguments.passes.clone(), arguments.all_parts);
+    let points: Vec<&str> =
+        points_of(on_files).into_iter().filter(|point| point.starts_with(&arguments.point)).collect();
+    Sweep { place, passes, all_parts }.run(&points)
+}
+
+fn storm(cluster: &Cluster, seed: u64, duration: Duration) -> (Weathered, Weathered) {
+    let (files, server) = (Place::sqlite(), Place::postgres(cluster));
+    thread::scope(|scope| {
+        let on_files = scope.spawn(|| Storm::over(&files, seed).rage(duration));
+        let on_server = Storm::over_server(&server, cluster, seed).rage(duration);
+        (on_files.join().expect("the storm over SQLite"), on_server)
+    })
 }

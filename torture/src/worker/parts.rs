@@ -28,9 +28,9 @@ impl Numbers {
 type Worker = fluens::App<(There, (Here, ()))>;
 
 /// Every part has keys of its own.
-const PARTS: [&str; 28] = [
+const PARTS: [&str; 30] = [
     "plain", "single", "own", "follow", "flaky", "late", "held", "dead", "fault", "later", "brief", "slow", "panic", "savepoint",
-    "newest", "once", "cancel", "carry", "refuse", "upkeep", "tick", "nap", "one", "wait", "panics", "stubborn", "abort", "commits",
+    "newest", "once", "cancel", "carry", "refuse", "upkeep", "tick", "nap", "one", "wait", "panics", "stubborn", "abort", "commits", "many", "repair",
 ];
 
 async fn part(name: &str, numbers: Numbers, app: &Worker) -> Result {
@@ -70,6 +70,8 @@ async fn part(name: &str, numbers: Numbers, app: &Worker) -> Result {
         "panics" => works(here, &numbers.first(20), |n| numbers.work(n, 2, if n % 3 == 0 { "panic" } else { "write" })).await,
         "stubborn" => works(here, &numbers.first(1), |n| numbers.work(n, 1, "stubborn")).await,
         "abort" => works(here, &numbers.first(1), |n| numbers.work(n, 1, "abort")).await,
+        "many" => works(here, &numbers.first(64), |n| numbers.work(n, 64, "write")).await,
+        "repair" => repair(app).await,
         "commits" => commits(here, numbers).await,
         _ => Err(format!("no part is called {name}").into()),
     }
@@ -166,6 +168,15 @@ async fn dead(here: &Handle<Here>, numbers: Numbers) -> Result {
     }
 }
 
+/// What was given up although nothing is wrong with it, because its process was killed too often, runs once more.
+async fn repair(app: &Worker) -> Result {
+    for code in ["system.process-death", "system.terminal-failure"] {
+        Here::of(app).dead_letters().replay_all(Filter::new().code(code)).await?;
+        There::of(app).dead_letters().replay_all(Filter::new().code(code)).await?;
+    }
+    Ok(())
+}
+
 async fn later(here: &Handle<Here>, numbers: Numbers) -> Result {
     for n in unsent(here, &numbers.first(4)).await? {
         let work = Numbers::of_its_own(n, "write");
@@ -230,7 +241,7 @@ async fn newer(here: &Handle<Here>, numbers: Numbers) -> Result {
                 let row = intended::n.eq(n);
                 fluens::diesel::insert_into(intended::table).values(row).execute(tx.conn()).await?;
             }
-            tx.publish(&Newest { n, key: numbers.key });
+            tx.publish(&Newest { n, key: -numbers.base });
         }
         Ok(())
     })
@@ -282,7 +293,9 @@ async fn cancelled(here: &Handle<Here>, numbers: Numbers) -> Result {
 /// Two of one key, of which the first to be stored would be the last to be committed, if the other one did not wait for it.
 /// Says who was committed first.
 async fn commits(here: &Handle<Here>, numbers: Numbers) -> Result {
-    let (first, second) = (numbers.work(numbers.base, 1, "write"), numbers.work(numbers.base + 1, 1, "write"));
+    // Behind one that waits at the gate.
+    works(here, &numbers.first(1), |n| numbers.work(n, 1, "write")).await?;
+    let [first, second] = [1, 2].map(|place| numbers.work(numbers.base + place, 1, "write"));
     let (mut one, mut other) = (here.connection().await?, here.connection().await?);
     let (stored, is_stored) = tokio::sync::oneshot::channel();
     let overtakes = async {

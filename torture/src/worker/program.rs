@@ -89,7 +89,7 @@ async fn done(n: i64, key: i64, conn: &mut db::Conn) -> QueryResult<usize> {
     fluens::diesel::insert_into(ledger::table).values(row).execute(conn).await
 }
 
-#[consumer(lanes = 4, retry(memory = ["10ms"], stored = ["50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms"]))]
+#[consumer(lanes = 4, on_dead_letter = ParkKey, retry(memory = ["10ms"], stored = ["50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms", "50ms"]))]
 async fn work(work: Work, gate: State<Gate>, ctx: &mut Context<Here>) -> Result {
     let Work { n, key, act } = work;
     let waited = !gate.is_open();
@@ -144,7 +144,7 @@ async fn work(work: Work, gate: State<Gate>, ctx: &mut Context<Here>) -> Result 
     Ok(())
 }
 
-#[consumer(lanes = 2)]
+#[consumer(lanes = 2, on_dead_letter = ParkKey)]
 async fn follow(follow: Follow, ctx: &mut Context<Here>) -> Result {
     done(follow.n, follow.key, ctx.conn().await?).await?;
     Ok(())
@@ -159,7 +159,7 @@ async fn brief(brief: Brief, ctx: &mut Context<Here>) -> Result {
     Ok(())
 }
 
-#[consumer(timeout = "150ms", lanes = 2, retry(memory = ["10ms"], stored = ["50ms", "50ms", "50ms", "50ms", "50ms", "50ms"]))]
+#[consumer(timeout = "150ms", lanes = 2, on_dead_letter = ParkKey, retry(memory = ["10ms"], stored = ["50ms", "50ms", "50ms", "50ms", "50ms", "50ms"]))]
 async fn slow(slow: Slow, ctx: &mut Context<Here>) -> Result {
     done(slow.n, slow.key, ctx.conn().await?).await?;
     if ctx.attempt() == 1 {
@@ -198,7 +198,7 @@ async fn told(fault: Fault<Work>, ctx: &mut Context<Here>) -> Result {
     Ok(())
 }
 
-#[consumer(lanes = 2)]
+#[consumer(lanes = 2, on_dead_letter = ParkKey)]
 async fn carry(carry: Carry, ctx: &mut Context<There>) -> Result {
     done(carry.n, carry.key, ctx.conn().await?).await?;
     Ok(())

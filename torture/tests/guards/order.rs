@@ -26,12 +26,13 @@ impl Case for KeyLocks {
         worker.wait_for(1, "serving");
         worker.tell(&format!("do commits {} 0", place.numbers()));
         let lines = worker.wait_for(1, "did commits");
-        worker.tell("open");
-        crate::effects::settle_and_end(place, worker);
+        // The next one finds all of them in the database, and goes by their places.
+        worker.kill();
+        crate::effects::verdict_after(place, settings, &[]);
         let committed = lines.iter().filter_map(|line| line.strip_prefix("committed ")?.parse::<i64>().ok());
         let done = done(&place.here);
-        assert_eq!(done.len(), 2);
-        committed.zip(done).filter(|(committed, (done, _))| committed != done).count()
+        assert_eq!(done.len(), 3);
+        committed.zip(&done[1..]).filter(|(committed, (done, _))| committed != done).count()
     }
 }
 

@@ -2,15 +2,16 @@
 //! answered.
 
 use fluens_tests::{ledger::eventually, world::World};
-use fluens_torture::place::Place;
+use fluens_torture::{place::Place, proxy::Proxy};
 
 use crate::{Case, guards};
 
-pub(crate) const ALL: &[&str] = &[Seen::GUARD, Epochs::GUARD];
+pub(crate) const ALL: &[&str] = &[Seen::GUARD, Epochs::GUARD, Ambiguous::GUARD];
 
 guards! {
     what_was_delivered_before_is_known_again: Seen,
     what_an_earlier_owner_brings_is_not_let_in: Epochs,
+    after_a_commit_without_an_answer_memory_is_forgotten: Ambiguous,
 }
 
 /// Killed between both databases, it would deliver once more.
@@ -35,6 +36,8 @@ struct Epochs;
 impl Case for Epochs {
     const GUARD: &str = "relay epochs";
     const BEHIND: &[&str] = &["seen ids"];
+    // Frozen at that point, it may have the only writer in another hand.
+    const ON_SQLITE: bool = false;
 
     fn broken<W: World>(place: &Place<W>, settings: &[(&str, &str)]) -> usize {
         let frozen = [settings, &[("FLUENS_FAILPOINT", "stop 1 relay: fetched")]].concat();
@@ -50,6 +53,31 @@ impl Case for Epochs {
         zombie.terminate();
         zombie.ended();
         crate::effects::settle_and_end(place, heir);
+        place.verdict().doubled
+    }
+}
+
+/// What was committed would run again from memory. The count of the acknowledgement would refuse it, too.
+struct Ambiguous;
+
+impl Case for Ambiguous {
+    const GUARD: &str = "an ambiguous COMMIT forgets memory";
+    const BEHIND: &[&str] = &["acknowledgement count"];
+    // There is no connection that could break between a program and a file.
+    const ON_SQLITE: bool = false;
+
+    fn broken<W: World>(place: &Place<W>, settings: &[(&str, &str)]) -> usize {
+        let proxy = Proxy::before(&place.here.url());
+        let through = proxy.url();
+        let changed = [("FLUENS_DATABASE", through.as_str()), ("TORTURE_GATE", "closed")];
+        let mut worker = place.worker(&[settings, &changed].concat());
+        worker.wait_for(1, "serving");
+        worker.tell(&format!("do plain {} 0", place.numbers()));
+        worker.wait_for(1, "did");
+        proxy.swallow_commits(3);
+        worker.tell("open");
+        crate::effects::settle_and_end(place, worker);
+        assert!(proxy.swallowed() > 0);
         place.verdict().doubled
     }
 }
