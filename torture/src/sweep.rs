@@ -37,7 +37,7 @@ pub const PARTS: [&str; 22] = [
 const SCENES: [(&str, &[&str]); 26] = [
     ("append: unique", &["once"]),
     ("append: keys", &["once"]),
-    ("node: beaten", &["tick"]),
+    ("node: beaten", &["tick", "tick"]),
     ("append: given", &["once", "carry"]),
     ("append:", &["plain", "own"]),
     ("publish:", &["plain", "single", "own"]),

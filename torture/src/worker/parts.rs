@@ -149,23 +149,28 @@ async fn dead(here: &Handle<Here>, numbers: Numbers) -> Result {
     let letters = here.dead_letters();
     loop {
         letters.discard_all(Filter::new().key(-never), "for good").await?;
-        let mut conn = here.connection().await?;
         for n in again {
-            let rows = repaired::table.filter(repaired::n.eq(n)).count().get_result::<i64>(&mut *conn).await?;
-            if rows == 0 {
-                fluens::diesel::insert_into(repaired::table).values(repaired::n.eq(n)).execute(&mut *conn).await?;
+            // Not before it was given up.
+            if letters.count(Filter::new().key(-n)).await? > 0 {
+                repair_one(here, n).await?;
+                letters.replay_all(Filter::new().key(-n)).await?;
             }
         }
-        let done = ledger::table.filter(ledger::n.eq_any(again)).count().get_result::<i64>(&mut *conn).await?;
-        drop(conn);
-        for n in again {
-            letters.replay_all(Filter::new().key(-n)).await?;
-        }
+        let done = ledger::table.filter(ledger::n.eq_any(again)).count();
+        let done = done.get_result::<i64>(&mut *here.connection().await?).await?;
         if done == 2 && letters.count(Filter::new().key(-never)).await? == 0 {
             return Ok(());
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+async fn repair_one(here: &Handle<Here>, n: i64) -> Result {
+    let mut conn = here.connection().await?;
+    if repaired::table.filter(repaired::n.eq(n)).count().get_result::<i64>(&mut *conn).await? == 0 {
+        fluens::diesel::insert_into(repaired::table).values(repaired::n.eq(n)).execute(&mut *conn).await?;
+    }
+    Ok(())
 }
 
 /// What was given up although nothing is wrong with it, because its process was killed too often, runs once more.
