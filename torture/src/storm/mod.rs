@@ -16,7 +16,7 @@ use crate::{choices::Choices, place::Place, proxy::Proxy};
 /// Replicas that work at the same time.
 const REPLICAS: i64 = 3;
 /// After the last fault all must be settled within this time.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
 const A_MOMENT: Duration = Duration::from_millis(20);
 
 /// What can be done to them.
@@ -105,8 +105,8 @@ impl<'a, W: World> Storm<'a, W> {
 
     fn replica(&mut self, line: i64) -> Replica {
         let urls = self.server.as_ref().map(|(_, wires)| [wires[0].url(), wires[1].url()]);
-        let failpoint = (self.choices.between(0, 3) == 0)
-            .then(|| format!("kill {} {}", self.choices.between(1, 30), self.choices.pick(&self.points)));
+        let failpoint = (self.choices.between(0, 2) == 0)
+            .then(|| format!("kill {} {}", self.choices.between(1, 12), self.choices.pick(&self.points)));
         Replica::start(self.place, line, urls, failpoint)
     }
 

@@ -143,9 +143,8 @@ async fn own(here: &Handle<Here>, numbers: Numbers) -> Result {
 async fn dead(here: &Handle<Here>, numbers: Numbers) -> Result {
     let (again, never) = ([numbers.base, numbers.base + 1], numbers.base + 2);
     works(here, &again, |n| Numbers::of_its_own(n, "dead")).await?;
-    if intend(here, never).await? {
-        here.publish(&Numbers::of_its_own(never, "never")).await?;
-    }
+    intend(here, never).await?;
+    here.publish(message(&Numbers::of_its_own(never, "never")).id(id_of(never))).await?;
     let letters = here.dead_letters();
     loop {
         letters.discard_all(Filter::new().key(-never), "for good").await?;
@@ -158,7 +157,9 @@ async fn dead(here: &Handle<Here>, numbers: Numbers) -> Result {
         }
         let done = ledger::table.filter(ledger::n.eq_any(again)).count();
         let done = done.get_result::<i64>(&mut *here.connection().await?).await?;
-        if done == 2 && letters.count(Filter::new().key(-never)).await? == 0 {
+        let is_decided = letters.count(Filter::new().key(-never)).await? == 0
+            && letters.count(Filter::new().key(-never).with_settled()).await? == 1;
+        if done == 2 && is_decided {
             return Ok(());
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
