@@ -184,7 +184,9 @@ impl<M: Module> Worker<M> {
             let (consumer, error) = (&self.inbox.consumer.name, failure.chain());
             tracing::warn!(%consumer, %error, "the connection was lost; fetching again");
             if !fluens_diesel::guard!("an ambiguous COMMIT forgets memory") {
-                items.into_iter().for_each(|item| self.inbox.put_back(item));
+                for item in items {
+                    self.inbox.put_back(item);
+                }
                 return Undone::BackInLine;
             }
             self.inbox.lost(&items);

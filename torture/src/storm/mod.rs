@@ -93,7 +93,7 @@ impl<'a, W: World> Storm<'a, W> {
         let end = Instant::now() + duration;
         let mut next_fault = Instant::now();
         while Instant::now() < end {
-            self.attend(&mut replicas, true);
+            self.attend(&mut replicas);
             if next_fault <= Instant::now() {
                 self.strike(&mut replicas);
                 next_fault = Instant::now() + Duration::from_millis(self.choices.between(50, 600));
@@ -111,7 +111,7 @@ impl<'a, W: World> Storm<'a, W> {
     }
 
     /// Replaces those that are gone, and gives all something to do.
-    fn attend(&mut self, replicas: &mut [Replica], more: bool) {
+    fn attend(&mut self, replicas: &mut [Replica]) {
         for replica in replicas {
             replica.thaw_if_due();
             if let Some(at_failpoint) = replica.is_gone() {
@@ -120,7 +120,7 @@ impl<'a, W: World> Storm<'a, W> {
                 let old = std::mem::replace(replica, anew);
                 replica.takes_over(old);
             }
-            if replica.listen() && more {
+            if replica.listen() {
                 let part = self.choices.pick(&replica::PARTS);
                 *self.weathered.parts.entry(part).or_default() += 1;
                 replica.tell(part, self.place.numbers());

@@ -6,9 +6,18 @@
 //   `failed plain 1000` and why;
 // - `pass 3` lets three consumers pass the gate, `open` all. Closed it is only with `TORTURE_GATE=closed`.
 
-use std::{sync::{Arc, LazyLock}, time::Duration};
+use std::{
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::Duration,
+};
 
-use fluens::{Ack, Answer, BoxFuture, DeliveryError, Destination, Filter, Parcel, diesel_prelude::*, message, prelude::*};
+use fluens::{
+    Ack, Answer, BoxFuture, DeliveryError, Destination, Filter, Parcel, diesel_prelude::*, message,
+    prelude::*,
+};
 use fluens_tests::gate::{Gate, orders};
 
 fluens::module! {
