@@ -105,7 +105,7 @@ impl<W: World> Place<W> {
     fn verdict_here(&self) -> Verdict {
         let sent = self.here.numbers("SELECT n FROM sent");
         let intended = self.here.numbers("SELECT n FROM intended");
-        self.complete(&self.here, &sent, &sent.iter().chain(&intended).copied().collect())
+        Self::complete(&self.here, &sent, &sent.iter().chain(&intended).copied().collect())
     }
 
     fn verdict_there(&self) -> Verdict {
@@ -114,13 +114,13 @@ impl<W: World> Place<W> {
         let refused = "SELECT count(*) AS n FROM carried WHERE n % 1000 >= 450";
         let letters = "SELECT count(*) AS n FROM fluens_dead_letter WHERE code = 'system.delivery-refused'";
         let missing = self.here.number(refused) - self.here.number(letters);
-        let mut verdict = self.complete(&self.there, &wanted, &wanted.iter().copied().collect());
+        let mut verdict = Self::complete(&self.there, &wanted, &wanted.iter().copied().collect());
         verdict.lost += usize::try_from(missing.max(0)).unwrap_or_default();
         verdict.doubled += usize::try_from((-missing).max(0)).unwrap_or_default();
         verdict
     }
 
-    fn complete(&self, world: &W, sent: &[i64], known: &BTreeSet<i64>) -> Verdict {
+    fn complete(world: &W, sent: &[i64], known: &BTreeSet<i64>) -> Verdict {
         let done = done(world);
         let never_sent = done.iter().filter(|(n, _)| !known.contains(n)).count();
         let stuck = usize::try_from(world.number(WAITING)).unwrap_or(usize::MAX);

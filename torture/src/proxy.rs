@@ -86,21 +86,23 @@ fn join(state: &Arc<State>, client: &TcpStream, server: &TcpStream) {
     state.open().extend([one, other]);
     let (shared, is_deaf) = (state.clone(), deaf.clone());
     thread::spawn(move || {
-        pass(to_server.0, to_server.1, |bytes| {
+        let notice = |bytes: &[u8]| {
             let commits = bytes.windows(COMMIT.len()).any(|part| part == COMMIT);
             if commits && shared.swallow.fetch_sub(1, SeqCst) > 0 {
                 is_deaf.store(true, SeqCst);
             }
             true
-        })
+        };
+        pass(to_server.0, to_server.1, notice);
     });
     let shared = state.clone();
     thread::spawn(move || {
-        pass(to_client.1, to_client.0, |_| {
+        let hear = |_: &[u8]| {
             let heard = !deaf.load(SeqCst);
             shared.swallowed.fetch_add(usize::from(!heard), SeqCst);
             heard
-        })
+        };
+        pass(to_client.1, to_client.0, hear);
     });
 }
 

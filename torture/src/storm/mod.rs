@@ -107,7 +107,7 @@ impl<'a, W: World> Storm<'a, W> {
         let urls = self.server.as_ref().map(|(_, wires)| [wires[0].url(), wires[1].url()]);
         let failpoint = (self.choices.between(0, 2) == 0)
             .then(|| format!("kill {} {}", self.choices.between(1, 12), self.choices.pick(&self.points)));
-        Replica::start(self.place, line, urls, failpoint)
+        Replica::start(self.place, line, urls.as_ref(), failpoint.as_deref())
     }
 
     /// Replaces those that are gone, and gives all something to do.
@@ -118,7 +118,7 @@ impl<'a, W: World> Storm<'a, W> {
                 self.count(Fault::KillAtFailpoint, usize::from(at_failpoint));
                 let anew = self.replica(replica.line);
                 let old = std::mem::replace(replica, anew);
-                replica.takes_over(old);
+                replica.takes_over(&old);
             }
             if replica.listen() {
                 let part = self.choices.pick(&replica::PARTS);
@@ -159,7 +159,9 @@ impl<'a, W: World> Storm<'a, W> {
     /// The wind has dropped: what is left is done, and all is looked at.
     fn calm(mut self, mut replicas: Vec<Replica>) -> Weathered {
         if let Some((_, wires)) = &self.server {
-            wires.iter().for_each(|wire| wire.swallow_commits(0));
+            for wire in wires {
+                wire.swallow_commits(0);
+            }
         }
         replicas.iter_mut().for_each(Replica::thaw);
         self.points.clear();
@@ -191,9 +193,9 @@ impl<'a, W: World> Storm<'a, W> {
         for replica in replicas {
             if replica.is_gone().is_some() || replica.has_failpoint {
                 let urls = self.server.as_ref().map(|(_, wires)| [wires[0].url(), wires[1].url()]);
-                let anew = Replica::start(self.place, replica.line, urls, None);
+                let anew = Replica::start(self.place, replica.line, urls.as_ref(), None);
                 let old = std::mem::replace(replica, anew);
-                replica.takes_over(old);
+                replica.takes_over(&old);
             }
         }
     }

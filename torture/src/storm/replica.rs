@@ -50,23 +50,21 @@ impl Replica {
     pub(super) fn start<W: World>(
         place: &Place<W>,
         line: i64,
-        urls: Option<[String; 2]>,
-        failpoint: Option<String>,
+        urls: Option<&[String; 2]>,
+        failpoint: Option<&str>,
     ) -> Self {
         let mut settings = Vec::new();
-        if let Some([here, there]) = &urls {
+        if let Some([here, there]) = urls {
             settings.extend([("FLUENS_DATABASE", here.as_str()), ("TORTURE_THERE", there.as_str())]);
         }
-        if let Some(failpoint) = &failpoint {
-            settings.push(("FLUENS_FAILPOINT", failpoint.as_str()));
-        }
+        settings.extend(failpoint.map(|failpoint| ("FLUENS_FAILPOINT", failpoint)));
         let process = place.worker(&settings);
         let has_failpoint = failpoint.is_some();
         Replica { line, has_failpoint, process, serves: false, told: None, frozen_until: None, killed: false }
     }
 
     /// What the old one did not finish is its to do.
-    pub(super) fn takes_over(&mut self, old: Replica) {
+    pub(super) fn takes_over(&mut self, old: &Replica) {
         self.told = old.told;
     }
 

@@ -107,7 +107,7 @@ async fn work(work: Work, gate: State<Gate>, ctx: &mut Context<Here>) -> Result 
         gate.pass().await;
     }
     match act.as_str() {
-        "flaky" if dice() % 5 == 0 => return Err("one of five".into()),
+        "flaky" if dice().is_multiple_of(5) => return Err("one of five".into()),
         // Long enough for those before it to be committed meanwhile.
         "nap" => tokio::time::sleep(Duration::from_millis(60)).await,
         "wait" => tokio::time::sleep(Duration::from_millis(u64::from(dice() % 8))).await,
@@ -135,7 +135,7 @@ async fn work(work: Work, gate: State<Gate>, ctx: &mut Context<Here>) -> Result 
     match act.as_str() {
         // With the effect in the open transaction.
         "panic" if ctx.attempt() == 1 => panic!("the first time"),
-        "late failure" if dice() % 5 == 0 => return Err("one of five, with its effect".into()),
+        "late failure" if dice().is_multiple_of(5) => return Err("one of five, with its effect".into()),
         "publish" => {
             let row = sent::n.eq(n + 500);
             fluens::diesel::insert_into(sent::table).values(row).execute(ctx.conn().await?).await?;

@@ -166,7 +166,9 @@ async fn commits(here: &Handle<Here>, numbers: Numbers) -> Result {
     };
     let (one, other) = tokio::join!(waits, overtakes);
     let order = if AtomicBool::load(&was_passed, SeqCst) { [second.n, first.n] } else { [first.n, second.n] };
-    order.iter().for_each(|n| println!("committed {n}"));
+    for n in order {
+        println!("committed {n}");
+    }
     one.and(other)
 }
 
