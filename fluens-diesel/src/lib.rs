@@ -4,6 +4,8 @@
 //! `store` has the contracts, `sql` the statements with the reason for their shape, and there is a folder for each
 //! backend: how to connect, how to write, how to migrate.
 
+#[doc(hidden)]
+pub mod failpoint;
 mod rows;
 mod settings;
 mod sql;

@@ -28,3 +28,6 @@ mod upkeep {}
 mod operations {}
 #[doc = include_str!("../../docs/several_databases.md")]
 mod several_databases {}
+
+#[doc = include_str!("../../docs/guarantees.md")]
+mod guarantees {}

@@ -57,6 +57,7 @@ impl<C: AsyncConnection<Backend: Dialect>> Connection<Async> for C {
             let rules = rules_of::<C::Backend>(module);
             let row = staged.into_row(Origin { module, cause: None, rules: &rules })?;
             let appended = append_async(self, &rules.tables, vec![row]).await?;
+            fluens_diesel::failpoint!("publish: stored in a transaction of the caller's");
             published_elsewhere();
             tell_unheard(std::iter::once(name), &appended);
             Ok(receipt(id, &appended))

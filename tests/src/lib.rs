@@ -3,11 +3,15 @@
 //! The cases stand in `cases/`, written once against `crate::db`. Each backend is a test program in `tests/` that
 //! includes them all and declares what it cannot do.
 
+pub mod gate;
+pub mod ledger;
 pub mod pgbouncer;
 pub mod postgres;
 pub mod probe;
+pub mod process;
 pub mod proxy;
 pub mod told;
+pub mod world;
 
 /// What a backend can do. A case that needs more says so instead of passing in silence.
 #[derive(Debug, Clone, Copy)]

@@ -1,14 +1,10 @@
 //! A program that carries messages from one database to another, killed again and again: none is lost on the way, none
 //! arrives twice, and every key stays in order.
 
-#[path = "program/process.rs"]
-#[allow(dead_code)] // shared with the tests of other programs
-mod process;
-
 use std::{collections::BTreeSet, path::Path};
 
 use diesel::{prelude::*, sql_types::BigInt};
-use process::Process;
+use fluens_tests::process::Process;
 use tempfile::tempdir;
 
 #[derive(QueryableByName)]

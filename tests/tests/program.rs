@@ -3,12 +3,21 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use diesel::{connection::SimpleConnection, prelude::*, sql_types::BigInt};
-use process::{Ended, Process};
+use fluens_tests::process::{Ended, Process};
 use tempfile::tempdir;
 
-#[path = "program/process.rs"]
-#[allow(dead_code)] // shared with the tests of several programs
-mod process;
+/// Starts the program on the database `node.db` in `folder`, which is also where it looks for its `fluens.toml`.
+fn start(folder: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Process {
+    let settings = [&[("FLUENS_DATABASE", "sqlite:node.db")], settings].concat();
+    Process::start_program(env!("CARGO_BIN_EXE_node"), folder, arguments, &settings)
+}
+
+/// Runs it to its end, with every message free to pass.
+fn run(folder: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Ended {
+    let mut process = start(folder, arguments, settings);
+    process.let_all_pass();
+    process.ended()
+}
 
 /// The numbers of one query on the database of the program.
 fn numbers(folder: &Path, sql: &str) -> Vec<i64> {
@@ -45,7 +54,7 @@ fn assert_ended_well(ended: &Ended) {
 
 /// It has published all, and consumers wait at the gate. Returns how many are known to.
 fn at_work(folder: &Path, settings: &[(&str, &str)]) -> (Process, usize) {
-    let node = Process::start(folder, &["upto", "100"], settings);
+    let node = start(folder, &["upto", "100"], settings);
     let lines = [node.wait_for(1, "begun"), node.wait_for(1, "published")].concat();
     (node, count_of("begun", &lines))
 }
@@ -74,7 +83,7 @@ fn told_to_stop_it_finishes_what_it_has_begun_and_leaves_the_rest_as_it_was() {
     assert_eq!(done, begun, "what had begun was finished");
     assert!(done < 100, "it stopped before the end");
     assert_eq!(done + untouched(folder.path()), 100, "nothing is lost");
-    assert_ended_well(&Process::run(folder.path(), &["upto", "100"], &[]));
+    assert_ended_well(&run(folder.path(), &["upto", "100"], &[]));
     assert_eq!(effects(folder.path()), Vec::from_iter(1..=100));
 }
 
@@ -99,7 +108,7 @@ fn a_consumer_that_does_not_end_in_time_is_given_up_and_tried_again_later() {
     let ended = node.ended();
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     assert_eq!((effects(folder.path()).len(), untouched(folder.path())), (0, 100));
-    assert_ended_well(&Process::run(folder.path(), &["upto", "100"], &[]));
+    assert_ended_well(&run(folder.path(), &["upto", "100"], &[]));
     assert_eq!(effects(folder.path()), Vec::from_iter(1..=100));
 }
 
@@ -109,12 +118,12 @@ fn killed_again_and_again_it_loses_nothing_doubles_nothing_and_keeps_the_order()
     let folder = tempdir().unwrap();
     // All that may pass together is less than 2,000: it is never done when it is killed.
     for wrote in [1, 40, 150, 3, 300, 77, 230, 151] {
-        let mut node = Process::start(folder.path(), &["upto", "2000"], &[]);
+        let mut node = start(folder.path(), &["upto", "2000"], &[]);
         node.let_pass(wrote + 100);
         node.wait_for(wrote, "wrote");
         node.kill();
     }
-    assert_ended_well(&Process::run(folder.path(), &["upto", "2000"], &[]));
+    assert_ended_well(&run(folder.path(), &["upto", "2000"], &[]));
 
     let all = Vec::from_iter(1..=2000);
     assert_eq!(numbers(folder.path(), "SELECT n FROM sent ORDER BY n"), all, "published with their data");
@@ -134,7 +143,7 @@ fn a_wrong_configuration_is_refused_with_every_fault_at_once() {
     let folder = tempdir().unwrap();
     fs::write(folder.path().join("fluens.toml"), "databse = \"x\"\nschema = \"My Schema\"\n").unwrap();
     let settings = [("FLUENS_DATABASE", "oracle://scott:tiger@db/x"), ("FLUENS_POLL", "soon")];
-    let ended = Process::run(folder.path(), &["serve"], &settings);
+    let ended = run(folder.path(), &["serve"], &settings);
     let text = &ended.stderr;
     assert_eq!((ended.code, &ended.stdout[..]), (Some(1), &[][..]));
     assert!(text.starts_with("the program cannot start, for 4 reasons:\n"), "{text}");
@@ -155,7 +164,7 @@ fn a_wrong_configuration_is_refused_with_every_fault_at_once() {
 fn migrate_makes_the_tables_and_ends() {
     let folder = tempdir().unwrap();
     let only_check = [("FLUENS_MIGRATE", "false")];
-    let refused = Process::run(folder.path(), &["upto", "3"], &only_check);
+    let refused = run(folder.path(), &["upto", "3"], &only_check);
     assert_eq!((refused.code, &refused.stdout[..]), (Some(1), &[][..]));
     assert!(refused.stderr.contains("the tables of module `node` are missing"), "{}", refused.stderr);
     assert!(
@@ -164,29 +173,29 @@ fn migrate_makes_the_tables_and_ends() {
         refused.stderr
     );
 
-    let migrated = Process::run(folder.path(), &["migrate"], &only_check);
+    let migrated = run(folder.path(), &["migrate"], &only_check);
     assert_ended_well(&migrated);
     assert_eq!(migrated.stdout, ["tables and subscriptions are ready"]);
-    assert_ended_well(&Process::run(folder.path(), &["upto", "3"], &only_check));
+    assert_ended_well(&run(folder.path(), &["upto", "3"], &only_check));
     assert_eq!(effects(folder.path()), [1, 2, 3]);
 }
 
 #[test]
 fn the_printed_migrations_make_the_same_tables() {
     let folder = tempdir().unwrap();
-    let printed = Process::run(folder.path(), &["migrate", "--print"], &[]);
+    let printed = run(folder.path(), &["migrate", "--print"], &[]);
     assert_ended_well(&printed);
     assert!(!folder.path().join("node.db").exists(), "printing needs no database");
     connect(folder.path()).batch_execute(&printed.stdout.join("\n")).unwrap();
-    assert_ended_well(&Process::run(folder.path(), &["upto", "3"], &[("FLUENS_MIGRATE", "false")]));
-    assert_ended_well(&Process::run(folder.path(), &["migrate"], &[]));
+    assert_ended_well(&run(folder.path(), &["upto", "3"], &[("FLUENS_MIGRATE", "false")]));
+    assert_ended_well(&run(folder.path(), &["migrate"], &[]));
     assert_eq!(effects(folder.path()), [1, 2, 3]);
 }
 
 #[test]
 fn no_migrations_are_printed_for_a_wrong_configuration() {
     let folder = tempdir().unwrap();
-    let printed = Process::run(folder.path(), &["migrate", "--print"], &[("FLUENS_SCHEMA", "My Schema")]);
+    let printed = run(folder.path(), &["migrate", "--print"], &[("FLUENS_SCHEMA", "My Schema")]);
     assert_eq!((printed.code, &printed.stdout[..]), (Some(1), &[][..]));
     assert!(printed.stderr.contains("`My Schema` is not a plain name"), "{}", printed.stderr);
 }
@@ -194,7 +203,7 @@ fn no_migrations_are_printed_for_a_wrong_configuration() {
 #[test]
 fn an_error_of_its_own_work_is_its_end() {
     let folder = tempdir().unwrap();
-    let ended = Process::run(folder.path(), &["refuse"], &[]);
+    let ended = run(folder.path(), &["refuse"], &[]);
     assert_eq!((ended.code, &ended.stdout[..]), (Some(1), &[][..]));
     assert_eq!(ended.stderr.lines().last(), Some("the shop is closed"), "{}", ended.stderr);
 }

@@ -1,10 +1,6 @@
 //! Several processes on one database: started, frozen, killed and rolled, with a ledger as the witness. The numbers in the
 //! names of the cases' headers are those of the faults they inject.
 
-#[path = "program/process.rs"]
-#[allow(dead_code)] // shared with the test of a single program
-mod process;
-
 #[cfg(all(feature = "postgres", target_os = "linux"))]
 #[path = "replicas/clocks.rs"]
 mod clocks;
@@ -12,8 +8,6 @@ mod clocks;
 mod crowd;
 #[path = "replicas/deadly.rs"]
 mod deadly;
-#[path = "replicas/ledger.rs"]
-mod ledger;
 #[cfg(feature = "postgres")]
 #[path = "replicas/pooler.rs"]
 mod pooler;
@@ -27,8 +21,8 @@ mod takeover;
 mod versions;
 #[path = "replicas/wakes.rs"]
 mod wakes;
-#[path = "replicas/world.rs"]
-mod world;
+
+use fluens_tests::{ledger, process, world};
 
 /// Each case on each database.
 macro_rules! on_each_database {

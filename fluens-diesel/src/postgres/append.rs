@@ -104,7 +104,7 @@ pub enum Lock {
 
 /// Which locks a batch with these keys takes; `None`: no key, no lock.
 pub(crate) fn key_locks(tables: &Tables, keys: impl Iterator<Item = i64>) -> Option<Lock> {
-    let keys: BTreeSet<i64> = keys.collect();
+    let keys: BTreeSet<i64> = keys.filter(|_| crate::guard!("key locks")).collect();
     let (tables, stripes) = (tables.clone(), stripes(&keys).into_iter().collect());
     match keys.len() {
         0 => None,
@@ -132,7 +132,8 @@ impl QueryFragment<Pg> for Lock {
 /// The locks that the INSERT of a batch takes itself: a few keys, all in one chunk, and no ids or unique keys that must be
 /// looked at with the locks in hand.
 pub(crate) fn own_locks(batch: &[NewMessage]) -> Option<(BTreeSet<i32>, BTreeSet<i64>)> {
-    let keys: BTreeSet<i64> = batch.iter().filter_map(|message| message.key_hash).collect();
+    let keys = batch.iter().filter(|_| crate::guard!("key locks")).filter_map(|message| message.key_hash);
+    let keys: BTreeSet<i64> = keys.collect();
     let is_plain = batch.iter().all(|message| !message.given_id && message.unique.is_none());
     let fits = batch.len() <= CHUNK && (1..=KEYS_LOCKED_ONE_BY_ONE).contains(&keys.len());
     (is_plain && fits).then(|| (stripes(&keys), keys))

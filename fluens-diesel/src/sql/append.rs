@@ -68,23 +68,27 @@ where
     let mut tally = Tally::of(&batch);
     if let Some(lock) = C::Backend::lock(tables, &batch) {
         conn.execute_returning_count(lock).await?;
+        crate::failpoint!("append: keys locked");
     }
     let given = tally.given_ids(&batch);
-    if !given.is_empty() {
+    if crate::guard!("seen ids") && !given.is_empty() {
         let seen = C::Backend::seen(tables, given, comes_from_afar(&batch));
         let new: Vec<_> = conn.load(seen).await?.and_then(read::<C::Backend, _>).try_collect().await?;
         tally.keep_new_ids(&batch, new);
+        crate::failpoint!("append: given ids noted");
     }
     let keys = tally.unique_keys(&batch);
     if !keys.is_empty() {
         let take = C::Backend::take_keys(tables, keys);
         let free: Vec<_> = conn.load(take).await?.and_then(read::<C::Backend, _>).try_collect().await?;
         tally.keep_free_keys(&batch, free);
+        crate::failpoint!("append: unique keys taken");
     }
     let batch = tally.kept(batch, C::Backend::CHUNK);
     for append in C::Backend::appends(tables, batch) {
         let rows: Vec<_> = conn.load(append).await?.and_then(read::<C::Backend, _>).try_collect().await?;
         tally.add(rows);
+        crate::failpoint!("append: rows inserted");
     }
     Ok(tally.finish())
 }

@@ -34,6 +34,8 @@ pub use append::{append_async, append_sync};
 pub(crate) use bind::List;
 pub use fetch::{FEW, Fetch};
 pub(crate) use kinds::Kinds;
+#[cfg(feature = "failpoints")]
+pub(crate) use nodes::ALIVE;
 pub(crate) use stamp::prelude as stamp_prelude;
 pub(crate) use template::statement;
 

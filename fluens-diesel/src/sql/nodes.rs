@@ -16,6 +16,10 @@ macro_rules! alive {
 }
 pub(crate) use alive;
 
+/// For a test build that does without it.
+#[cfg(feature = "failpoints")]
+pub(crate) const ALIVE: &str = alive!();
+
 statement! {
     /// Something changed.
     MoveOn {} -> (BigInt),

@@ -63,7 +63,7 @@ macro_rules! fragment {
                 mut out: diesel::query_builder::AstPass<'_, 'b, $DB>,
             ) -> diesel::QueryResult<()> {
                 use $crate::sql::{bind::push_now, template::{Piece, pieces}};
-                for piece in pieces($template) {
+                for piece in pieces($crate::failpoint::guarded!($template)) {
                     match piece {
                         Piece::Text(text) => out.push_sql(text),
                         Piece::Mark("fluens") => out.push_sql(&self.tables.prefix()),

@@ -144,13 +144,17 @@ impl<M: Module> Firing<M> {
             tx.roll_back().await;
             return Ok(());
         }
+        fluens_diesel::failpoint!("cron: moved on, nothing published");
         let made = catch_unwind(AssertUnwindSafe(|| (self.cron.make)()));
         let panicked = |_| Error::Encode { message: self.cron.message, source: "making it panicked".into() };
         let mut staged = made.map_err(panicked)?;
         staged.set_header("cron", due.0.to_rfc3339());
         let origin = Origin { module: M::NAME, cause: None, rules: &self.handle.rules };
         tx.append(vec![staged.into_row(origin)?]).await?;
-        tx.commit().await
+        fluens_diesel::failpoint!("cron: before COMMIT");
+        tx.commit().await?;
+        fluens_diesel::failpoint!("cron: after COMMIT");
+        Ok(())
     }
 
     fn after(&self, now: Ts) -> Option<Ts> {

@@ -154,6 +154,7 @@ impl<M: Module> Handle<M> {
     pub async fn cancel(&self, message: impl Into<Id>) -> Result<usize, Error> {
         let mut conn = self.db.writer().await?;
         let consumers = M::Db::cancel(&mut conn, &self.db.tables, message.into()).await?;
+        fluens_diesel::failpoint!("cancel: after COMMIT");
         drop(conn);
         Ok(self.tell(&consumers))
     }
@@ -172,6 +173,7 @@ impl<M: Module> Handle<M> {
     async fn reschedule(&self, message: Id, time: Option<Ts>, delay: Option<i64>) -> Result<usize, Error> {
         let mut conn = self.db.writer().await?;
         let consumers = M::Db::reschedule(&mut conn, &self.db.tables, message, time, delay).await?;
+        fluens_diesel::failpoint!("reschedule: after COMMIT");
         drop(conn);
         Ok(self.tell(&consumers))
     }
@@ -202,9 +204,12 @@ impl<M: Module> Handle<M> {
     /// held for no longer than needed.
     async fn commit(&self, mut tx: Tx<M>) -> Result<Appended, Error> {
         let staged = std::mem::take(&mut tx.staged);
+        fluens_diesel::failpoint!("publish: before the messages are stored");
         match self.store(tx.conn(), staged, false).await {
             Ok((appended, events)) => {
+                fluens_diesel::failpoint!("publish: before COMMIT");
                 let committed = Manager::<M>::commit_transaction(tx.conn()).await;
+                fluens_diesel::failpoint!("publish: after COMMIT");
                 drop(tx);
                 if let Err(error) = committed {
                     self.db.read_back(appended.mark, error).await?;
@@ -229,6 +234,7 @@ impl<M: Module> Handle<M> {
             let rings = one.may_ring() && self.db.node.may_ring();
             let mut conn = self.db.writer().await?;
             let (appended, events) = self.store(&mut conn, staged, rings).await.map_err(unless_lost)?;
+            fluens_diesel::failpoint!("publish: after the one statement");
             drop(conn);
             self.db.told(&appended, events);
             return Ok(appended);

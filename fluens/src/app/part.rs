@@ -190,6 +190,7 @@ impl<M: Module> ModulePart<M> {
             ));
         }
         M::Db::migrate(&mut conn, &db.tables).await.map_err(|error| unusable(error.into()))?;
+        fluens_diesel::failpoint!("start: tables made");
         Ok(())
     }
 
@@ -201,6 +202,7 @@ impl<M: Module> ModulePart<M> {
         let wanted: Vec<Registration> =
             consumers.iter().map(|(descriptor, _)| registration(descriptor)).collect();
         let ids = M::Db::register(&mut *db.writer().await?, &db.tables, &wanted).await?;
+        fluens_diesel::failpoint!("start: consumers registered");
         let registered = consumers.into_iter().zip(ids.into_iter().zip(wanted));
         let registered = registered.map(|((descriptor, typed), (id, wanted))| Registered {
             descriptor,

@@ -74,7 +74,9 @@ impl<M: Module> Tx<M> {
                 }
                 Err(error) => {
                     Manager::<M>::rollback_transaction(self.conn()).await.map_err(Error::from)?;
-                    self.staged.truncate(staged);
+                    if fluens_diesel::guard!("staged messages go with their savepoint") {
+                        self.staged.truncate(staged);
+                    }
                     Err(error)
                 }
             }

@@ -80,7 +80,9 @@ async fn sweep<S: Store>(db: &Database<S>) -> Result<Swept, Error> {
     let (mut total, mut turns) = (Swept::default(), 0);
     loop {
         let mut conn = db.writer().await?;
+        fluens_diesel::failpoint!("upkeep: before the sweep");
         let swept = S::sweep(&mut conn, &db.tables, &db.retention, BATCH).await?;
+        fluens_diesel::failpoint!("upkeep: after COMMIT");
         drop(conn);
         let Some(swept) = swept else {
             turns += 1;

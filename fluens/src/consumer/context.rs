@@ -181,7 +181,9 @@ impl<M: Module> Context<M> {
                 }
                 Err(error) => {
                     Manager::<M>::rollback_transaction(conn).await.map_err(Error::from)?;
-                    self.staged.truncate(staged);
+                    if fluens_diesel::guard!("staged messages go with their savepoint") {
+                        self.staged.truncate(staged);
+                    }
                     self.faults.truncate(faults);
                     Err(error)
                 }

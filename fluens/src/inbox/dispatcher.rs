@@ -143,6 +143,7 @@ impl<M: Module> Dispatcher<M> {
             (self.inbox.clock().now(), M::Db::fetch(&mut conn, &db.tables, &fetch).await)
         };
         let rows = rows?;
+        fluens_diesel::failpoint!("fetch: ready rows read", !rows.is_empty());
         let sounds = self.low_water.wants_sounding(rows.len());
         self.some_overdue = rows.iter().any(|row| row.overdue);
         self.few = i64::try_from(rows.len()).is_ok_and(|rows| rows < FEW);
@@ -181,6 +182,7 @@ impl<M: Module> Dispatcher<M> {
         // What it releases is ready in its old place.
         self.low_water.forget();
         let promoted = M::Db::promote(&mut *db.writer().await?, &db.tables, &fetch).await?;
+        fluens_diesel::failpoint!("fetch: waiting rows promoted", promoted > 0);
         let held = [(fetch.consumer, self.inbox.share.fetchable().cast_signed())];
         let (sent_at, rows, looks) = {
             let mut conn = db.reader().await?;
@@ -189,6 +191,7 @@ impl<M: Module> Dispatcher<M> {
             (sent_at, rows, M::Db::look(&mut conn, &db.tables, &held).await)
         };
         let rows = rows?;
+        fluens_diesel::failpoint!("fetch: held rows read", !rows.is_empty());
         let full = rows.len() >= self.inbox.consumer.limits.batch;
         let rows = self.merged(rows, node, sent_at).await?;
         // With some in hand, one of them may be what is due.
@@ -224,7 +227,8 @@ impl<M: Module> Dispatcher<M> {
             above: 0,
             limit: batch,
             max_bytes: i64::try_from(limits.bytes.saturating_sub(plan.bytes())).unwrap_or(i64::MAX),
-            strict: self.inbox.consumer.options.order == Order::Strict,
+            strict: self.inbox.consumer.options.order == Order::Strict
+                && fluens_diesel::guard!("held rows hold back their key"),
             few: self.few,
             fairness_micros: fair.then(|| micros(limits.fairness)),
             full_keys: plan.full_keys(limits.batch),
@@ -257,7 +261,10 @@ impl<M: Module> Dispatcher<M> {
                     unknown.push(row);
                 }
                 Standing::Blocked => blocked.push(acked),
-                Standing::Expired => expired.push(Arc::new(row)),
+                Standing::Expired if fluens_diesel::guard!("expired never runs") => {
+                    expired.push(Arc::new(row))
+                }
+                Standing::Expired => run.push(InHand::new(row, node, false, sent_at, fairness)),
                 Standing::Superseded => old.push(Arc::new(row)),
             }
         }
@@ -273,7 +280,9 @@ impl<M: Module> Dispatcher<M> {
         }
         let db = &self.inbox.consumer.db;
         if !blocked.is_empty() {
+            fluens_diesel::failpoint!("set aside: before");
             M::Db::set_aside(&mut *db.writer().await?, &db.tables, &blocked).await?;
+            fluens_diesel::failpoint!("set aside: after");
         }
         if !expired.is_empty() {
             self.inbox.expire(&expired).await?;

@@ -40,8 +40,10 @@ impl<M: Module> Inbox<M> {
     /// Marks rows whose time is up. Returns how many: others were settled elsewhere.
     pub(crate) async fn expire(&self, rows: &[Arc<Due>]) -> Result<usize, Error> {
         let db = &self.consumer.db;
+        fluens_diesel::failpoint!("expire: before");
         let marked =
             M::Db::expire(&mut *db.writer().await?, &db.tables, self.share.node(), &acks(rows)).await?;
+        fluens_diesel::failpoint!("expire: after");
         if marked > 0 {
             tracing::warn!(consumer = %self.consumer.name, messages = marked, "expired before they could run");
             self.ended(Kind::Expired, rows);
@@ -54,6 +56,7 @@ impl<M: Module> Inbox<M> {
         let db = &self.consumer.db;
         let marked =
             M::Db::supersede(&mut *db.writer().await?, &db.tables, self.share.node(), &acks(rows)).await?;
+        fluens_diesel::failpoint!("supersede: after");
         if marked > 0 {
             self.ended(Kind::Superseded, rows);
         }

@@ -54,8 +54,11 @@ impl<M: Module> Worker<M> {
             tx.roll_back().await;
             return Ok(false);
         }
+        fluens_diesel::failpoint!("fault: acknowledged, nobody told");
         tx.append(fault.into_iter().collect()).await?;
+        fluens_diesel::failpoint!("fault: before COMMIT");
         tx.commit().await?;
+        fluens_diesel::failpoint!("fault: after COMMIT");
         Ok(true)
     }
 
@@ -106,7 +109,9 @@ impl<M: Module> Worker<M> {
             return Ok(false);
         }
         tx.append(fault.into_iter().collect()).await.map_err(Unburied::by_fault)?;
+        fluens_diesel::failpoint!("bury: before COMMIT");
         tx.commit().await.map_err(Unburied::Letter)?;
+        fluens_diesel::failpoint!("bury: after COMMIT");
         Ok(true)
     }
 

@@ -47,6 +47,7 @@ impl<M: Module> Worker<M> {
         let blame = blame(&failure, shared);
         if touched {
             group.lock().await.roll_back().await;
+            fluens_diesel::failpoint!("fail: rolled back");
             if shared {
                 self.inbox.shrink_group();
             }
@@ -188,7 +189,10 @@ impl<M: Module> Worker<M> {
 
     async fn store(&self, node: i64, held: &Held) -> Result<usize, Error> {
         let db = &self.inbox.consumer.db;
-        Ok(M::Db::hold(&mut *db.writer().await?, &db.tables, node, held).await?)
+        fluens_diesel::failpoint!("hold: before");
+        let held = M::Db::hold(&mut *db.writer().await?, &db.tables, node, held).await?;
+        fluens_diesel::failpoint!("hold: after");
+        Ok(held)
     }
 }
 

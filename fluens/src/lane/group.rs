@@ -102,6 +102,9 @@ impl<M: Module> Group<M> {
 
     /// The connection is closed or rolled back by its pool, with all that was done in it.
     pub(crate) fn abandon(&mut self) {
+        if !fluens_diesel::guard!("a broken transaction is not gone on with") {
+            return;
+        }
         self.open = None;
         self.broken = true;
     }

@@ -353,7 +353,8 @@ impl<T: Planned> Plan<T> {
     /// Puts a line into the list it belongs to; an empty line that nobody owns goes.
     fn list(&mut self, id: LineId) {
         let Some(line) = self.lines.get(&id) else { return };
-        match (line.waiting.first_key_value(), line.owner, line.not_before) {
+        let owner = line.owner.filter(|_| fluens_diesel::guard!("a key has one lane at a time"));
+        match (line.waiting.first_key_value(), owner, line.not_before) {
             (None, None, _) => {
                 self.lines.remove(&id);
             }

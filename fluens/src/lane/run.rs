@@ -58,12 +58,14 @@ impl<M: Module> Worker<M> {
             Ok(all) => Arc::new(Deliveries::new(all)),
             Err(failure) => return Ended::Failed { failure, touched: false },
         };
+        fluens_diesel::failpoint!("consume: before the consumer");
         let context = Context::new(group.clone(), deliveries.clone());
         let call = AssertUnwindSafe(self.call(context)).catch_unwind();
         let ended = match self.watched(call, &deliveries.waited, group, ran, items).await {
             Ok(ended) => ended,
             Err(undone) => return Ended::InVain(undone),
         };
+        fluens_diesel::failpoint!("consume: after the consumer");
         match ended {
             Some(Ok((context, result))) => {
                 let Left { staged, faults, held } = context.finish();

@@ -101,6 +101,7 @@ impl<M: Module> Worker<M> {
             return Beside::NotNow;
         }
         drop(open);
+        fluens_diesel::failpoint!("settle: beside a consumer that runs");
         match self.commit_group(group, ran, true).await {
             Ok(()) => {
                 self.inbox.release_others(self.lane, running);
@@ -113,6 +114,7 @@ impl<M: Module> Worker<M> {
     /// `None`: somebody else settled some of these deliveries.
     async fn settle(&self, group: &mut Group<M>, batch: &mut [Ran]) -> Result<Option<Appended>, Error> {
         let db = self.inbox.consumer.db.clone();
+        fluens_diesel::failpoint!("settle: before the outgoing messages");
         let Outgoing { names, mut rows, faults } = self.outgoing(batch)?;
         rows.extend(faults);
         let published = db.witness.is_some().then(|| events_of(&rows));
@@ -123,7 +125,10 @@ impl<M: Module> Worker<M> {
         if rows.is_empty() && group.is_unopened() && db.retention.processed.is_zero() {
             // There is nothing but the acknowledgement, which is a transaction by itself. Of what somebody else settled
             // there is nothing to undo.
-            if M::Db::ack(&mut *db.writer().await?, &db.tables, node, &acks).await? != acks.len() {
+            fluens_diesel::failpoint!("settle: before an acknowledgement alone");
+            let acked = M::Db::ack(&mut *db.writer().await?, &db.tables, node, &acks).await?;
+            fluens_diesel::failpoint!("settle: after an acknowledgement alone");
+            if fluens_diesel::guard!("acknowledgement count") && acked != acks.len() {
                 return Ok(None);
             }
         } else {
@@ -137,10 +142,14 @@ impl<M: Module> Worker<M> {
                 M::Db::archive(conn, &db.tables, &acks, &runs).await?;
             }
             // The fence: of two nodes that ran the same delivery exactly one deletes its row.
-            if M::Db::ack(conn, &db.tables, node, &acks).await? != acks.len() {
+            fluens_diesel::failpoint!("settle: before the acknowledgement");
+            let acked = M::Db::ack(conn, &db.tables, node, &acks).await?;
+            if fluens_diesel::guard!("acknowledgement count") && acked != acks.len() {
                 return Ok(None);
             }
+            fluens_diesel::failpoint!("settle: before COMMIT");
             group.commit().await?;
+            fluens_diesel::failpoint!("settle: after COMMIT");
         }
         tell_unheard(names.into_iter(), &appended);
         if let (Some(witness), Some(published)) = (&db.witness, published) {
@@ -184,6 +193,12 @@ impl<M: Module> Worker<M> {
         if blame(&failure, false) == Blame::Nobody {
             let (consumer, error) = (&self.inbox.consumer.name, failure.chain());
             tracing::warn!(%consumer, %error, "the connection was lost; fetching again");
+            if !fluens_diesel::guard!("an ambiguous COMMIT forgets memory") {
+                for item in items {
+                    self.inbox.put_back(item);
+                }
+                return Undone::BackInLine;
+            }
             self.inbox.lost(&items);
             return Undone::Lost;
         }

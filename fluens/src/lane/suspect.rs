@@ -26,7 +26,7 @@ pub(super) enum Spared {
 impl<M: Module> Worker<M> {
     /// Waits for its turn, and writes down that it runs. `None`: nothing is held against it.
     pub(super) async fn with_care(&self, item: &InHand) -> Result<Option<MutexGuard<'_, ()>>, Spared> {
-        if !item.suspect {
+        if !(item.suspect && fluens_diesel::guard!("suspects are counted before they run")) {
             return Ok(None);
         }
         let db = &self.inbox.consumer.db;
@@ -40,6 +40,7 @@ impl<M: Module> Worker<M> {
         if item.row.deaths >= MOST_DEATHS {
             return Err(Spared::Deadly);
         }
+        fluens_diesel::failpoint!("suspect: before it is written down");
         let marked = async {
             let mut conn = db.writer().await?;
             Ok::<_, Error>(M::Db::suspect(&mut conn, &db.tables, item.node, &[item.acked()]).await?)
@@ -47,6 +48,7 @@ impl<M: Module> Worker<M> {
         match marked.await {
             Ok(1) => {
                 db.node.wrote_down(item.row.seq);
+                fluens_diesel::failpoint!("suspect: written down");
                 Ok(Some(turn))
             }
             Ok(_) => Err(Spared::Lost),

@@ -27,6 +27,7 @@ impl<S: Store> Member<S> {
                 S::join(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, &node).await?;
             match joined {
                 Joined::As(id) => {
+                    fluens_diesel::failpoint!("node: joined");
                     self.db.node.joined(id);
                     self.last = id;
                     self.beaten = Instant::now();
@@ -60,9 +61,11 @@ impl<S: Store> Member<S> {
         if !certain && !found.is_overdue() {
             return Ok(false);
         }
+        fluens_diesel::failpoint!("takeover: before");
         // Before: what it holds in the middle of a transaction would keep us from burying it.
         let ended =
             S::end_sessions(&mut *line(&mut self.wire, &self.db, self.alone).await?, &found.session).await?;
+        fluens_diesel::failpoint!("takeover: sessions ended");
         let dead = S::declare_dead(
             &mut *line(&mut self.wire, &self.db, self.alone).await?,
             &self.tables,
@@ -70,6 +73,7 @@ impl<S: Store> Member<S> {
             certain,
         )
         .await?;
+        fluens_diesel::failpoint!("takeover: after COMMIT");
         if dead {
             let why = if certain { "its process is gone" } else { "it fell silent" };
             tracing::warn!(node = %found.name, host = %found.host, why, "a node died; taking over");
@@ -102,12 +106,14 @@ impl<S: Store> Member<S> {
     /// Hands over what is left at once.
     pub(super) async fn leave(&mut self) {
         self.db.node.lost();
+        fluens_diesel::failpoint!("node: before leaving");
         if self.last == NOBODY {
             return;
         }
         let left = within(self.patience(), async {
             S::leave(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, self.last)
                 .await?;
+            fluens_diesel::failpoint!("node: left");
             self.news.nodes = true;
             self.tell().await;
             Ok(())

@@ -176,6 +176,7 @@ impl<S: Store> Member<S> {
         };
         match within(self.profile.lease / 3, beat).await {
             Ok(Some(pulse)) => {
+                fluens_diesel::failpoint!("node: beaten");
                 self.beaten = sent;
                 let gone = self.neighbours.iter().any(|process| process::is_gone(process));
                 if pulse.generation != self.seen || pulse.some_overdue || gone {

@@ -86,9 +86,11 @@ impl<S: Store> Member<S> {
             return Ok(());
         }
         let node = self.db.node.id();
+        fluens_diesel::failpoint!("slots: before taking");
         let taken =
             S::take(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, node, &wanted)
                 .await?;
+        fluens_diesel::failpoint!("slots: taken");
         for share in self.db.node.shares() {
             let own: Vec<_> =
                 taken.slots.iter().filter(|one| one.consumer == share.consumer()).copied().collect();
@@ -107,7 +109,9 @@ impl<S: Store> Member<S> {
         }
         let (node, consumer) = (self.db.node.id(), share.consumer());
         let given: Vec<(i32, i16)> = each(slots).map(|slot| (consumer, slot)).collect();
+        fluens_diesel::failpoint!("slots: before giving");
         S::give(&mut *line(&mut self.wire, &self.db, self.alone).await?, &self.tables, node, &given).await?;
+        fluens_diesel::failpoint!("slots: given");
         tracing::debug!(consumer, slots = given.len(), "gave slots");
         share.gave(slots);
         self.news.nodes = true;

@@ -49,13 +49,17 @@ impl<S: Store> OtherDatabase<S> {
     /// out, so that they may be brought any number of times.
     async fn bring(&self, from: &SourceRelay, messages: &[Carried]) -> Result<Vec<Ack>, Kept> {
         let mut tx = self.db.begin().await?;
-        if !S::let_in(&mut tx.conn, &self.db.tables, from).await? {
+        let is_let_in = S::let_in(&mut tx.conn, &self.db.tables, from).await?;
+        if fluens_diesel::guard!("relay epochs") && !is_let_in {
             tx.roll_back().await;
             return Err(Kept::Outdated);
         }
+        fluens_diesel::failpoint!("relay: let in there");
         let rows = messages.iter().map(arriving).collect();
         let appended = append_async(&mut *tx.conn, &self.db.tables, rows).await?;
+        fluens_diesel::failpoint!("relay: stored there, before COMMIT");
         tx.commit().await?;
+        fluens_diesel::failpoint!("relay: committed there");
         self.db.wake(&appended);
         let answer = |new: &Option<u32>| if new.is_some() { Answer::Delivered } else { Answer::Duplicate };
         Ok(messages.iter().zip(&appended.consumers).map(|(it, new)| Ack::new(it.id, answer(new))).collect())

@@ -37,6 +37,7 @@ impl<S: Store> Relay<S> {
             return Ok(());
         }
         let (db, signal) = (&self.db, &self.desk.signal);
+        fluens_diesel::failpoint!("relay: before the acknowledgement here");
         let acks: Vec<Acked> = rows.iter().map(|row| acked(row)).collect();
         let mut tx = db.begin().await?;
         if !db.retention.sent.is_zero() {
@@ -47,7 +48,9 @@ impl<S: Store> Relay<S> {
             signal.look_at_everything();
             return Ok(());
         }
+        fluens_diesel::failpoint!("relay: before COMMIT here");
         tx.commit().await?;
+        fluens_diesel::failpoint!("relay: after COMMIT here");
         tracing::debug!(to = self.outfit.to.name(), messages = acks.len(), "delivered");
         if acks.iter().any(|row| row.attempt > 0) {
             // It was held: what waited behind it goes on.
@@ -70,7 +73,9 @@ impl<S: Store> Relay<S> {
             tracing::warn!(to, %message, attempt = failed, ?after, error = reason, "refused; delivered again later");
             let (error, history) = (cut(reason).to_owned(), history.written());
             let held = Held { row: acked(row), attempts: failed, after, error, history };
+            fluens_diesel::failpoint!("relay: before a refusal is stored");
             S::hold(&mut *self.db.writer().await?, &self.db.tables, node, &held).await?;
+            fluens_diesel::failpoint!("relay: a refusal stored");
             self.desk.signal.due_after(after);
             return Ok(());
         }
@@ -81,7 +86,9 @@ impl<S: Store> Relay<S> {
     async fn bury(&self, node: i64, letter: &NewLetter) -> Result<(), Error> {
         let mut tx = self.db.begin().await?;
         S::bury(&mut tx.conn, &self.db.tables, node, letter).await?;
+        fluens_diesel::failpoint!("relay: given up, before COMMIT");
         tx.commit().await?;
+        fluens_diesel::failpoint!("relay: given up");
         self.desk.signal.look_at_everything();
         Ok(())
     }

@@ -130,6 +130,7 @@ impl<S: Store> Relay<S> {
             self.desk.signal.wake();
         }
         let rows = self.without_the_rest(rows, node).await?;
+        fluens_diesel::failpoint!("relay: fetched", !rows.is_empty());
         Ok(Batch { rows: in_order(rows), node, epoch, fetched })
     }
 

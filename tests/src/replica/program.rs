@@ -9,10 +9,10 @@
 // - `status` prints what `app.status()` says;
 // - the end of the input changes nothing: it serves until it is told to stop.
 
-use std::{io::BufRead, sync::Arc, thread, time::Duration};
+use std::time::Duration;
 
 use fluens::{diesel_prelude::*, prelude::*};
-use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
+use fluens_tests::gate::{Gate, orders};
 
 fluens::module! { pub Replicas { db: db::Db, publishes: [Work], consumes: [Work] } }
 
@@ -81,39 +81,6 @@ fn dice() -> i64 {
     i64::from(u16::from_le_bytes([bytes[14], bytes[15]]))
 }
 
-#[derive(Clone)]
-struct Gate(Arc<Semaphore>);
-
-impl Gate {
-    async fn pass(&self) {
-        if let Ok(permit) = self.0.acquire().await {
-            permit.forget();
-        }
-    }
-
-    fn block(&self) {
-        while let Err(tokio::sync::TryAcquireError::NoPermits) = self.0.try_acquire().map(SemaphorePermit::forget) {
-            thread::park_timeout(Duration::from_millis(5));
-        }
-    }
-}
-
-/// A line at a time; the gate is opened right here, so that it opens even while all else is busy.
-fn orders(gate: Gate) -> mpsc::UnboundedReceiver<Vec<String>> {
-    let (tell, told) = mpsc::unbounded_channel();
-    thread::spawn(move || {
-        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-                ["pass", n] => gate.0.add_permits(n.parse().unwrap_or(0)),
-                ["open"] => gate.0.close(),
-                _ => drop(tell.send(words)),
-            }
-        }
-    });
-    told
-}
-
 async fn publish(words: &[&str], replicas: &Handle<Replicas>) -> Result {
     let [first, last, keys, act, offset @ ..] = words else {
         return Err("publish FIRST LAST KEYS ACT [OFFSET]".into());
@@ -157,4 +124,4 @@ fluens::run!(Replicas, |app| app.state(GATE.clone()), async |app| {
     }
 });
 
-static GATE: std::sync::LazyLock<Gate> = std::sync::LazyLock::new(|| Gate(Arc::new(Semaphore::new(0))));
+static GATE: std::sync::LazyLock<Gate> = std::sync::LazyLock::new(Gate::closed);

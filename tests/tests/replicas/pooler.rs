@@ -24,7 +24,7 @@ fn replicas_work_through_a_pooler_if_they_are_told_of_it() {
     assert_all_well(&world);
     assert_eq!(world.number("SELECT count(DISTINCT node) AS n FROM ledger"), 2, "both work");
 
-    let refused = world.start_of(Postgres::PROGRAM, &through).ended();
+    let refused = world.start_of(world.program(), &through).ended();
     assert_eq!(refused.code, Some(1));
     assert!(refused.stderr.contains("statement_cache = false"), "{}", refused.stderr);
 }

@@ -10,7 +10,7 @@ use crate::{
 fn six_replicas_start_on_empty_databases_and_one_is_killed_midway() {
     for round in 0..20 {
         let Some(world) = Postgres::empty() else { return eprintln!("left out: no server is installed") };
-        let mut starting: Vec<Process> = (0..6).map(|_| world.start_of(Postgres::PROGRAM, &[])).collect();
+        let mut starting: Vec<Process> = (0..6).map(|_| world.start_of(world.program(), &[])).collect();
         let killed = starting.remove(round % 6);
         // Somewhere in its start: the others are at different steps by then.
         starting[round % 5].wait_for_log("opened");

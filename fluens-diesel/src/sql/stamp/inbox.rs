@@ -59,8 +59,11 @@ macro_rules! stamp_inbox {
                     if !due.is_empty() {
                         Self::lock_keys(conn, tables, due.iter().filter_map(|(_, key)| *key)).await?;
                         let seqs: List<i64> = due.iter().map(|(seq, _)| *seq).collect();
+                        $crate::failpoint!("promote: before the copies");
                         Requeue { tables: tables.clone(), seqs: seqs.clone() }.execute(conn).await?;
+                        $crate::failpoint!("promote: copied, the originals still there");
                         RemoveScheduled { tables: tables.clone(), seqs }.execute(conn).await?;
+                        $crate::failpoint!("promote: before COMMIT");
                     }
                     let recognized = Recognize::new(tables, fetch).execute(conn).await?;
                     let released = Release { tables: tables.clone(), consumer, held_slots, limit: LIMIT };

@@ -72,7 +72,9 @@ macro_rules! stamp_letters {
                         EditLetter::new(tables, id, edit).execute(conn).await?;
                     }
                     Reenter::new(tables, &letter).execute(conn).await?;
+                    $crate::failpoint!("replay: back in line, the letter not settled");
                     SettleLetter::new(tables, id, LetterState::Replayed, None).execute(conn).await?;
+                    $crate::failpoint!("replay: before COMMIT");
                     Ok(Some(letter.consumer))
                 })
                 .await
@@ -100,6 +102,7 @@ macro_rules! stamp_letters {
                     let Some(letter) = Self::lock_letter(conn, tables, id).await? else { return Ok(None) };
                     Self::free(conn, tables, &letter).await?;
                     SettleLetter::new(tables, id, LetterState::Discarded, Some(reason)).execute(conn).await?;
+                    $crate::failpoint!("discard: before COMMIT");
                     Ok(Some(letter.consumer))
                 })
                 .await

@@ -11,6 +11,7 @@ macro_rules! stamp_nodes {
                         return Ok(Joined::NameTaken(member(row)));
                     }
                     let (id,) = InsertNode::new(tables, node).get_result::<(i64,)>(conn).await?;
+                    $crate::failpoint!("node: inserted, not complete");
                     InsertKnows::new(tables, id, &node.knows).execute(conn).await?;
                     SubscribeAgain::new(tables, &node.knows).execute(conn).await?;
                     let consumers = node.knows.iter().map(|knows| knows.consumer).collect();
@@ -18,6 +19,7 @@ macro_rules! stamp_nodes {
                         .execute(conn)
                         .await?;
                     MoveOn { tables: tables.clone() }.get_result::<(i64,)>(conn).await?;
+                    $crate::failpoint!("node: before COMMIT of joining");
                     Ok(Joined::As(id))
                 })
                 .await
@@ -79,6 +81,7 @@ macro_rules! stamp_nodes {
                         return Ok(false);
                     }
                     FreeSuspect { tables: tables.clone(), node }.execute(conn).await?;
+                    $crate::failpoint!("takeover: slots freed, before COMMIT");
                     ForgetKnows { tables: tables.clone(), node }.execute(conn).await?;
                     RemoveNode { tables: tables.clone(), node }.execute(conn).await?;
                     MoveOn { tables: tables.clone() }.get_result::<(i64,)>(conn).await?;
@@ -91,6 +94,7 @@ macro_rules! stamp_nodes {
                 in_transaction::<Self, _>(conn, async |conn| {
                     LockNode { tables: tables.clone(), node }.execute(conn).await?;
                     Free { tables: tables.clone(), node }.execute(conn).await?;
+                    $crate::failpoint!("node: slots freed, before COMMIT of leaving");
                     ForgetKnows { tables: tables.clone(), node }.execute(conn).await?;
                     RemoveNode { tables: tables.clone(), node }.execute(conn).await?;
                     MoveOn { tables: tables.clone() }.get_result::<(i64,)>(conn).await?;
@@ -116,6 +120,7 @@ macro_rules! stamp_nodes {
                     } else {
                         MoveOn { tables: tables.clone() }.get_result::<(i64,)>(conn).await?
                     };
+                    $crate::failpoint!("slots: before COMMIT of taking");
                     Ok(Taken { slots: taken.into_iter().map(granted).collect(), generation })
                 })
                 .await
@@ -130,6 +135,7 @@ macro_rules! stamp_nodes {
                 in_transaction::<Self, _>(conn, async |conn| {
                     let (consumers, slots) = pairs_of(given);
                     GiveSlots { tables: tables.clone(), node, consumers, slots }.execute(conn).await?;
+                    $crate::failpoint!("slots: before COMMIT of giving");
                     MoveOn { tables: tables.clone() }.get_result::<(i64,)>(conn).await?;
                     Ok(())
                 })

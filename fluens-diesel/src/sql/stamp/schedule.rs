@@ -14,6 +14,7 @@ macro_rules! stamp_schedule {
                         let unplanned = CancelUnplanned { tables: tables.clone(), message };
                         consumers = unplanned.load(conn).await?;
                     }
+                    $crate::failpoint!("cancel: before COMMIT");
                     Ok(consumers.into_iter().map(|(consumer,)| consumer).collect())
                 })
                 .await
@@ -37,6 +38,7 @@ macro_rules! stamp_schedule {
                         let unplanned = MoveUnplanned { tables: tables.clone(), message, time, delay_micros };
                         consumers = unplanned.load(conn).await?;
                     }
+                    $crate::failpoint!("reschedule: before COMMIT");
                     Ok(consumers.into_iter().map(|(consumer,)| consumer).collect())
                 })
                 .await

@@ -117,6 +117,7 @@ macro_rules! stamp_settle {
                 if written == 0 {
                     return Ok(0);
                 }
+                $crate::failpoint!("bury: letter written, the row still there");
                 match letter.holds_back {
                     HoldsBack::Nothing => return Self::ack(conn, tables, node, &[row]).await,
                     HoldsBack::Key => {}

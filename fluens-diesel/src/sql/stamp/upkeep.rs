@@ -26,8 +26,10 @@ macro_rules! stamp_upkeep {
                     let arrived = SweepSeen { tables: tables(), afar: true, keep_micros: arrived, limit };
                     let sent = SweepSent { tables: tables(), keep_micros: micros(kept.sent), limit };
                     let recurring = SweepRecurring { tables: tables(), keep_micros: micros(RECURRING_KEPT) };
+                    let processed = history.execute(conn).await?;
+                    $crate::failpoint!("upkeep: half swept");
                     Ok(Some(Swept {
-                        processed: history.execute(conn).await?,
+                        processed,
                         expired: ended.execute(conn).await?,
                         dead_letters: letters.execute(conn).await?,
                         sent: sent.execute(conn).await?,

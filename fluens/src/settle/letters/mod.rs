@@ -226,13 +226,16 @@ impl<M: Module> DeadLetters<M> {
         let mut conn = self.db.writer().await?;
         let reason = reason.replace('\0', "\u{fffd}");
         let consumer = M::Db::discard(&mut conn, &self.db.tables, id, &reason).await?;
+        fluens_diesel::failpoint!("discard: after COMMIT");
         drop(conn);
         self.decided(id, consumer)
     }
 
     async fn replay_known(&self, id: Id, edit: Option<&Edit>) -> Result<(), Error> {
         let mut conn = self.db.writer().await?;
+        fluens_diesel::failpoint!("replay: before");
         let consumer = M::Db::replay(&mut conn, &self.db.tables, id, edit).await?;
+        fluens_diesel::failpoint!("replay: after COMMIT");
         drop(conn);
         self.decided(id, consumer)
     }

@@ -2,16 +2,17 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
+    os::unix::process::ExitStatusExt,
     path::Path,
     process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     thread,
 };
 
-use fluens_tests::probe::TOO_LONG;
+use crate::probe::TOO_LONG;
 
 /// One that runs. Dropped, it is killed.
-pub(crate) struct Process {
+pub struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: Lines,
@@ -20,21 +21,20 @@ pub(crate) struct Process {
 
 /// What was left to read when it ended, and how it ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: Vec<String>,
-    pub(crate) stderr: String,
+pub struct Ended {
+    /// Its exit code; `None`: a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Lines it printed.
+    pub stdout: Vec<String>,
+    /// What it logged.
+    pub stderr: String,
 }
 
 impl Process {
-    /// Starts it on the database `node.db` in `folder`, which is also where it looks for its `fluens.toml`.
-    pub(crate) fn start(folder: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Self {
-        let settings = [&[("FLUENS_DATABASE", "sqlite:node.db")], settings].concat();
-        Self::start_program(env!("CARGO_BIN_EXE_node"), folder, arguments, &settings)
-    }
-
-    /// The same for any program.
-    pub(crate) fn start_program(
+    /// Starts it in `folder`, which is also where it looks for its `fluens.toml`.
+    pub fn start_program(
         program: &str,
         folder: &Path,
         arguments: &[&str],
@@ -55,85 +55,95 @@ impl Process {
         Process { stdin: child.stdin.take(), child, stdout, stderr }
     }
 
-    /// Runs it to its end, with every message free to pass.
-    pub(crate) fn run(folder: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Ended {
-        let mut process = Process::start(folder, arguments, settings);
-        process.let_all_pass();
-        process.ended()
-    }
-
     /// Lets this many messages pass the gate.
-    pub(crate) fn let_pass(&mut self, messages: usize) {
+    pub fn let_pass(&mut self, messages: usize) {
         self.tell(&messages.to_string());
     }
 
     /// Writes a line to its standard input.
-    pub(crate) fn tell(&mut self, line: &str) {
+    pub fn tell(&mut self, line: &str) {
         // A process that is about to end does not read any more; its exit code tells.
         let _ = writeln!(self.stdin.as_mut().unwrap(), "{line}");
     }
 
-    pub(crate) fn let_all_pass(&mut self) {
+    /// The end of its input: all messages pass.
+    pub fn let_all_pass(&mut self) {
         self.stdin = None;
     }
 
     /// The next line it prints; `None`: it has ended.
-    pub(crate) fn next_line(&self) -> Option<String> {
+    pub fn next_line(&self) -> Option<String> {
         self.stdout.next()
     }
 
     /// Waits until it has printed so many lines that begin like this. Returns all that was printed meanwhile.
-    pub(crate) fn wait_for(&self, times: usize, beginning: &str) -> Vec<String> {
+    pub fn wait_for(&self, times: usize, beginning: &str) -> Vec<String> {
         self.stdout.wait_for(times, beginning, |line| line.starts_with(beginning))
     }
 
     /// Waits until it has logged this.
-    pub(crate) fn wait_for_log(&self, part: &str) {
+    pub fn wait_for_log(&self, part: &str) {
         self.stderr.wait_for(1, part, |line| line.contains(part));
     }
 
     /// Asks it to stop.
-    pub(crate) fn terminate(&self) {
+    pub fn terminate(&self) {
         self.signal("-TERM");
     }
 
     /// Any signal: `-STOP` freezes it, `-CONT` lets it go on.
-    pub(crate) fn signal(&self, signal: &str) {
+    pub fn signal(&self, signal: &str) {
         let killed = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
         assert!(killed.unwrap().success());
     }
 
-    pub(crate) fn id(&self) -> i64 {
+    /// The same for one that may have ended meanwhile. Returns how many it reached.
+    pub fn signal_if_there(&mut self, signal: &str) -> usize {
+        if self.has_ended() {
+            return 0;
+        }
+        self.signal(signal);
+        1
+    }
+
+    /// Its number.
+    pub fn id(&self) -> i64 {
         self.child.id().into()
     }
 
     /// Whether it has ended by itself.
-    pub(crate) fn has_ended(&mut self) -> bool {
+    pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
 
+    /// Whether it has ended, as by `kill -9`.
+    pub fn was_killed(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some_and(|status| status.signal() == Some(9))
+    }
+
     /// All it has printed and nobody has read.
-    pub(crate) fn unread_lines(&self) -> Vec<String> {
+    pub fn unread_lines(&self) -> Vec<String> {
         self.stdout.0.try_iter().collect()
     }
 
     /// All it has logged and nobody has read.
-    pub(crate) fn unread_log(&self) -> Vec<String> {
+    pub fn unread_log(&self) -> Vec<String> {
         self.stderr.0.try_iter().collect()
     }
 
     /// `kill -9`
-    pub(crate) fn kill(mut self) {
+    pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
     /// Waits until it ends by itself.
-    pub(crate) fn ended(mut self) -> Ended {
+    pub fn ended(mut self) -> Ended {
         // The end of its output is the end of the process: nobody else has these pipes.
         let stdout = std::iter::from_fn(|| self.stdout.next()).collect();
         let stderr = std::iter::from_fn(|| self.stderr.next()).collect::<Vec<_>>().join("\n");
-        Ended { code: self.child.wait().unwrap().code(), stdout, stderr }
+        let status = self.child.wait().unwrap();
+        Ended { code: status.code(), signal: status.signal(), stdout, stderr }
     }
 }
 

@@ -5,12 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fluens_tests::probe::TOO_LONG;
-
-use crate::world::World;
+use crate::{probe::TOO_LONG, world::World};
 
 /// Numbers are not UNIQUE: a double effect must show, not fail.
-pub(crate) fn tables(key: &str, millis: &str) -> String {
+pub fn tables(key: &str, millis: &str) -> String {
     format!(
         "CREATE TABLE sent (n bigint PRIMARY KEY);
          CREATE TABLE ledger (place {key}, n bigint NOT NULL, key bigint NOT NULL, node bigint NOT NULL,
@@ -24,16 +22,22 @@ pub(crate) fn tables(key: &str, millis: &str) -> String {
 
 /// What went wrong, counted.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Verdict {
-    pub(crate) lost: usize,
-    pub(crate) doubled: usize,
-    pub(crate) out_of_order: usize,
-    pub(crate) stuck: usize,
+pub struct Verdict {
+    /// Sent, and neither done nor waiting.
+    pub lost: usize,
+    /// Done more than once.
+    pub doubled: usize,
+    /// Done after a later one of their key.
+    pub out_of_order: usize,
+    /// Still waiting.
+    pub stuck: usize,
+    /// Done although nobody published it, or not for good. Only counted where all that is published is written down.
+    pub never_sent: usize,
 }
 
 /// Looks until it is so. The other side are processes: the database is the only place where all of them can be seen.
 #[track_caller]
-pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + TOO_LONG * 5;
     while !is_so() {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
@@ -43,36 +47,44 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
 
 /// Waits until so many are done.
 #[track_caller]
-pub(crate) fn wait_for_done(world: &impl World, count: i64) {
+pub fn wait_for_done(world: &impl World, count: i64) {
     eventually(&format!("{count} done"), || world.number("SELECT count(*) AS n FROM ledger") >= count);
 }
 
 /// Waits until nothing is left to do.
 #[track_caller]
-pub(crate) fn wait_until_empty(world: &impl World) {
+pub fn wait_until_empty(world: &impl World) {
     eventually("an empty inbox", || world.number("SELECT count(*) AS n FROM fluens_inbox") == 0);
 }
 
 /// What the ledger says about all that was sent.
-pub(crate) fn verdict(world: &impl World) -> Verdict {
-    let sent = world.numbers("SELECT n FROM sent");
-    let done = world.numbers("SELECT n FROM ledger ORDER BY place");
-    let keys = world.numbers("SELECT key AS n FROM ledger ORDER BY place");
+pub fn verdict(world: &impl World) -> Verdict {
+    let stuck = usize::try_from(world.number("SELECT count(*) AS n FROM fluens_inbox")).unwrap();
+    Verdict { stuck, ..judge(&world.numbers("SELECT n FROM sent"), &done(world)) }
+}
+
+/// What was done, in order: the number and its key.
+pub fn done(world: &impl World) -> Vec<(i64, i64)> {
+    let numbers = world.numbers("SELECT n FROM ledger ORDER BY place");
+    numbers.into_iter().zip(world.numbers("SELECT key AS n FROM ledger ORDER BY place")).collect()
+}
+
+/// What is wrong with what was done.
+pub fn judge(sent: &[i64], done: &[(i64, i64)]) -> Verdict {
     let mut times: BTreeMap<i64, usize> = BTreeMap::new();
     let mut last: BTreeMap<i64, i64> = BTreeMap::new();
     let mut verdict = Verdict::default();
-    for (n, key) in done.into_iter().zip(keys) {
-        *times.entry(n).or_default() += 1;
-        verdict.out_of_order += usize::from(last.insert(key, n).is_some_and(|before| before > n));
+    for (n, key) in done {
+        *times.entry(*n).or_default() += 1;
+        verdict.out_of_order += usize::from(last.insert(*key, *n).is_some_and(|before| before > *n));
     }
     verdict.lost = sent.iter().filter(|n| !times.contains_key(n)).count();
     verdict.doubled = times.values().filter(|times| **times > 1).count();
-    verdict.stuck = usize::try_from(world.number("SELECT count(*) AS n FROM fluens_inbox")).unwrap();
     verdict
 }
 
 /// Nothing lost, nothing twice, every key in order, nothing left.
 #[track_caller]
-pub(crate) fn assert_all_well(world: &impl World) {
+pub fn assert_all_well(world: &impl World) {
     assert_eq!(verdict(world), Verdict::default());
 }

@@ -1,0 +1,178 @@
+// Parts that are about more than a message that is done: given up and replayed, undone, replaced, taken back, overtaken.
+
+/// Given up, repaired and replayed; one is given up for good.
+async fn dead(here: &Handle<Here>, numbers: Numbers) -> Result {
+    let (again, never) = ([numbers.base, numbers.base + 1], numbers.base + 2);
+    works(here, &again, |n| Numbers::of_its_own(n, "dead")).await?;
+    intend(here, never).await?;
+    here.publish(message(&Numbers::of_its_own(never, "never")).id(id_of(never))).await?;
+    let letters = here.dead_letters();
+    loop {
+        letters.discard_all(Filter::new().key(-never), "for good").await?;
+        for n in again {
+            // Not before it was given up.
+            if letters.count(Filter::new().key(-n)).await? > 0 {
+                repair_one(here, n).await?;
+                letters.replay_all(Filter::new().key(-n)).await?;
+            }
+        }
+        let done = ledger::table.filter(ledger::n.eq_any(again)).count();
+        let done = done.get_result::<i64>(&mut *here.connection().await?).await?;
+        let is_decided = letters.count(Filter::new().key(-never)).await? == 0
+            && letters.count(Filter::new().key(-never).with_settled()).await? == 1;
+        if done == 2 && is_decided {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+async fn repair_one(here: &Handle<Here>, n: i64) -> Result {
+    let mut conn = here.connection().await?;
+    if repaired::table.filter(repaired::n.eq(n)).count().get_result::<i64>(&mut *conn).await? == 0 {
+        fluens::diesel::insert_into(repaired::table).values(repaired::n.eq(n)).execute(&mut *conn).await?;
+    }
+    Ok(())
+}
+
+/// What was given up although nothing is wrong with it, because its process was killed too often, runs once more.
+async fn repair(app: &Worker) -> Result {
+    for code in ["system.process-death", "system.terminal-failure"] {
+        Here::of(app).dead_letters().replay_all(Filter::new().code(code)).await?;
+        There::of(app).dead_letters().replay_all(Filter::new().code(code)).await?;
+    }
+    Ok(())
+}
+
+/// What is published in a part that fails is never there: by a consumer and by a transaction.
+async fn savepoints(here: &Handle<Here>, numbers: Numbers) -> Result {
+    works(here, &numbers.first(3), |n| numbers.work(n, 3, "savepoint")).await?;
+    for n in unsent(here, &[numbers.base + 10, numbers.base + 11]).await? {
+        let (kept, undone) = (numbers.work(n, 3, "write"), numbers.work(n + 100, 3, "write"));
+        here.transaction(async |tx| -> Result {
+            note_sent(n, tx.conn()).await?;
+            tx.publish(&kept);
+            let part = tx.savepoint(async |tx| -> Result {
+                tx.publish(&undone);
+                Err("undone".into())
+            });
+            let _ = part.await;
+            Ok(())
+        })
+        .await?;
+        let all = here.transaction(async |tx| -> Result {
+            tx.publish(&numbers.work(n + 200, 3, "write"));
+            Err("undone as a whole".into())
+        });
+        let _ = all.await;
+    }
+    Ok(())
+}
+
+/// All at once; of all of them the last is done for certain.
+async fn newer(here: &Handle<Here>, numbers: Numbers) -> Result {
+    let last = numbers.base + 10;
+    if unsent(here, &[last]).await?.is_empty() {
+        return Ok(());
+    }
+    here.transaction(async |tx| -> Result {
+        note_sent(last, tx.conn()).await?;
+        for n in numbers.base..=last {
+            if n < last {
+                let row = intended::n.eq(n);
+                fluens::diesel::insert_into(intended::table).values(row).execute(tx.conn()).await?;
+            }
+            tx.publish(&Newest { n, key: -numbers.base });
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// The first of a key is done; others while it is not are dropped. And one id that is given twice is one message.
+async fn onces(here: &Handle<Here>, numbers: Numbers) -> Result {
+    let key = -numbers.base;
+    for n in unsent(here, &[numbers.base]).await? {
+        here.transaction(async |tx| -> Result {
+            note_sent(n, tx.conn()).await?;
+            tx.publish(&Once { n, key });
+            Ok(())
+        })
+        .await?;
+    }
+    for n in [numbers.base + 1, numbers.base + 2] {
+        if intend(here, n).await? {
+            here.publish(&Once { n, key }).await?;
+        }
+    }
+    let n = numbers.base + 3;
+    if intend(here, n).await? || !unsent(here, &[n]).await?.is_empty() {
+        for _ in 0..2 {
+            here.publish(message(&Numbers::of_its_own(n, "write")).id(id_of(n))).await?;
+        }
+        note_sent(n, &mut *here.connection().await?).await?;
+    }
+    Ok(())
+}
+
+/// One that is for in an hour is taken back, another one is put forward.
+async fn cancelled(here: &Handle<Here>, numbers: Numbers) -> Result {
+    let (back, forward) = (numbers.base, numbers.base + 1);
+    intend(here, back).await?;
+    for n in [back, forward] {
+        let work = Numbers::of_its_own(n, "write");
+        here.publish(message(&work).id(id_of(n)).after(Duration::from_secs(3600))).await?;
+    }
+    here.cancel(id_of(back)).await?;
+    here.reschedule_after(id_of(forward), Duration::from_millis(20)).await?;
+    for n in unsent(here, &[forward]).await? {
+        note_sent(n, &mut *here.connection().await?).await?;
+    }
+    Ok(())
+}
+
+/// Two of one key, of which the first to be stored would be the last to be committed, if the other one did not wait for it.
+/// Says who was committed first. Not by when the answers come: the server lets the other one go on before it answers.
+async fn commits(here: &Handle<Here>, numbers: Numbers) -> Result {
+    // Behind one that waits at the gate.
+    works(here, &numbers.first(1), |n| numbers.work(n, 1, "write")).await?;
+    let [first, second] = [1, 2].map(|place| numbers.work(numbers.base + place, 1, "write"));
+    let (mut one, mut other) = (here.connection().await?, here.connection().await?);
+    let (stored, is_stored) = tokio::sync::oneshot::channel();
+    let (is_ahead, was_passed) = (AtomicBool::new(false), AtomicBool::new(false));
+    let overtakes = async {
+        other
+            .transaction(async |conn| -> Result<(), fluens::Error> {
+                let _ = is_stored.await;
+                note_sent(second.n, conn).await?;
+                Here::publish(conn, &second).await?;
+                Ok(())
+            })
+            .await?;
+        is_ahead.store(true, SeqCst);
+        Ok::<_, Failure>(())
+    };
+    let waits = async {
+        one.transaction(async |conn| -> Result<(), fluens::Error> {
+            note_sent(first.n, conn).await?;
+            Here::publish(conn, &first).await?;
+            let _ = stored.send(());
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            was_passed.store(AtomicBool::load(&is_ahead, SeqCst), SeqCst);
+            Ok(())
+        })
+        .await?;
+        Ok::<_, Failure>(())
+    };
+    let (one, other) = tokio::join!(waits, overtakes);
+    let order = if AtomicBool::load(&was_passed, SeqCst) { [second.n, first.n] } else { [first.n, second.n] };
+    for n in order {
+        println!("committed {n}");
+    }
+    one.and(other)
+}
+
+/// The same each time.
+fn id_of(n: i64) -> Id {
+    Id(Uuid::from_u128(0x7075 << 112 | u128::from(n.unsigned_abs())))
+}
