@@ -105,7 +105,8 @@ fn fill(rows: usize) -> String {
 const MANY: usize = 60_000;
 
 /// Whether anything is ready at all: most rows are, so reading the table from its beginning seems to be the quickest way
-/// to the first one. It is not for a consumer that has none.
+/// to the first one. It is not for a consumer that has none; so a node asks on connections that never do so, and here it is asked
+/// on one that may.
 const LOOK: (&str, &str) = ("look", "Seq Scan on fluens_inbox");
 
 /// An index of the few rows of a kind seems to be no longer than its first page.

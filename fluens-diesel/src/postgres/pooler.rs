@@ -4,9 +4,9 @@ use tokio_postgres::{Client, Error, SimpleQueryMessage};
 
 use super::target::Target;
 
-/// A busy pooler may by chance give us the same server again; three times in a row is unlikely. Whom we overlook meets
+/// A busy pooler may by chance give us the same server again; so often in a row is unlikely. Whom we overlook meets
 /// statements that "do not exist" later.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 8;
 
 /// Whether the server changes between transactions, or two connections have the same one. Where every connection has a
 /// server of its own neither can happen, so there is no false alarm. (A pooler could carry prepared statements from server
