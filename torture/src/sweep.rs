@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// All parts, for those who have time.
-pub const PARTS: [&str; 22] = [
+pub const PARTS: [&str; 23] = [
     "plain",
     "single",
     "own",
@@ -31,10 +31,11 @@ pub const PARTS: [&str; 22] = [
     "upkeep",
     "tick",
     "nap",
+    "hush",
 ];
 
 /// What a worker passes a failpoint with: the beginning of its name, and the parts.
-const SCENES: [(&str, &[&str]); 26] = [
+const SCENES: [(&str, &[&str]); 28] = [
     ("append: unique", &["once"]),
     ("append: keys", &["once"]),
     ("node: beaten", &["tick", "tick"]),
@@ -52,6 +53,8 @@ const SCENES: [(&str, &[&str]); 26] = [
     ("expire:", &["brief", "plain"]),
     ("supersede:", &["newest"]),
     ("settle: beside", &["nap"]),
+    ("settle: before an ", &["hush"]),
+    ("settle: after an ", &["hush"]),
     ("settle:", &["plain", "follow"]),
     ("fail:", &["late", "panic"]),
     ("hold:", &["held"]),

@@ -150,13 +150,11 @@ pub(super) fn stripe(key: i64) -> i32 {
 /// One INSERT per chunk, or for the only message.
 pub(crate) fn appends(tables: &Tables, mut batch: Vec<NewMessage>) -> Vec<Append> {
     let locks = own_locks(&batch);
-    if batch.len() == 1
+    if let [only] = &batch[..]
+        && only.names.len() == 1
         && let Some(message) = batch.pop()
     {
-        match AppendSingle::new(tables, message, locks.is_some()) {
-            Ok(single) => return vec![Append::Single(Box::new(single))],
-            Err(message) => batch.push(message),
-        }
+        return vec![Append::Single(Box::new(AppendSingle::new(tables, message, locks.is_some())))];
     }
     let (mut stripes, mut keys) = locks.unwrap_or_default();
     let (mut appends, mut batch) = (Vec::new(), batch.into_iter().peekable());

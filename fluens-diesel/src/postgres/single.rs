@@ -33,14 +33,11 @@ statement! {
 }
 
 impl AppendSingle {
-    /// `locks`: it takes the lock of its key itself. `Err`: this is not for messages with aliases.
-    pub(crate) fn new(tables: &Tables, mut message: NewMessage, locks: bool) -> Result<Self, NewMessage> {
-        if message.names.len() != 1 {
-            return Err(message);
-        }
+    /// It has no aliases. `locks`: it takes the lock of its key itself.
+    pub(crate) fn new(tables: &Tables, mut message: NewMessage, locks: bool) -> Self {
         let name = message.names.pop().unwrap_or_default().into_owned();
         let lock_key = message.key_hash.filter(|_| locks);
-        Ok(AppendSingle {
+        AppendSingle {
             tables: tables.clone(),
             lock_stripe: lock_key.map(stripe),
             lock_key,
@@ -59,6 +56,6 @@ impl AppendSingle {
             envelope: message.envelope,
             payload: message.payload,
             bell: message.rings.then(|| channel(tables)),
-        })
+        }
     }
 }

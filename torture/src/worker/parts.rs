@@ -28,7 +28,7 @@ impl Numbers {
 type Worker = fluens::App<(There, (Here, ()))>;
 
 /// Every part has keys of its own.
-const PARTS: [&str; 30] = [
+const PARTS: [&str; 31] = [
     "plain",
     "single",
     "own",
@@ -59,6 +59,7 @@ const PARTS: [&str; 30] = [
     "commits",
     "many",
     "repair",
+    "hush",
 ];
 
 async fn part(name: &str, numbers: Numbers, app: &Worker) -> Result {
@@ -80,6 +81,10 @@ async fn part(name: &str, numbers: Numbers, app: &Worker) -> Result {
         "later" => later(here, numbers).await,
         "brief" => {
             let all = [Brief { n: numbers.base }, Brief { n: numbers.base + 1 }];
+            here.publish_all(&all).await.map(drop).map_err(Failure::from)
+        }
+        "hush" => {
+            let all: Vec<Hush> = numbers.first(12).into_iter().map(|n| Hush { key: n % 5 }).collect();
             here.publish_all(&all).await.map(drop).map_err(Failure::from)
         }
         "slow" => slowly(here, numbers).await,

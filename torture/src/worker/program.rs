@@ -23,8 +23,8 @@ use fluens_tests::gate::{Gate, orders};
 fluens::module! {
     pub Here {
         db: db::Db,
-        publishes: [Work, Follow, Brief, Slow, Newest, Once, Tick, Carry],
-        consumes: [Work, Follow, Brief, Slow, Newest, Once, Tick],
+        publishes: [Work, Follow, Brief, Slow, Newest, Once, Hush, Tick, Carry],
+        consumes: [Work, Follow, Brief, Slow, Newest, Once, Hush, Tick],
         cron: ["* * * * * *" => Tick {}],
     }
 }
@@ -70,6 +70,17 @@ struct Newest {
 struct Once {
     n: i64,
     key: i64,
+}
+
+/// Whoever consumes it writes nothing: there is nothing but the acknowledgement.
+#[message(name = "torture.hush", partition = key)]
+struct Hush {
+    key: i64,
+}
+
+#[consumer(module = Here)]
+async fn hush(_hush: Hush) -> Result {
+    Ok(())
 }
 
 #[message(name = "torture.tick")]
