@@ -262,7 +262,7 @@ impl<M: Module> Dispatcher<M> {
                 }
                 Standing::Blocked => blocked.push(acked),
                 Standing::Expired if fluens_diesel::guard!("expired never runs") => {
-                    expired.push(Arc::new(row))
+                    expired.push(Arc::new(row));
                 }
                 Standing::Expired => run.push(InHand::new(row, node, false, sent_at, fairness)),
                 Standing::Superseded => old.push(Arc::new(row)),

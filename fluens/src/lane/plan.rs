@@ -365,8 +365,8 @@ impl<T: Planned> Plan<T> {
                 self.takeable += line.waiting.len();
                 self.free.insert((*place, id));
             }
-            (Some((place, _)), Some(lane), None) => {
-                self.owned.entry(lane).or_default().heads.insert((*place, id));
+            (Some((place, _)), Some(owner), None) => {
+                self.owned.entry(owner).or_default().heads.insert((*place, id));
             }
             (None, Some(_), _) => {}
         }
