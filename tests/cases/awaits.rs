@@ -50,12 +50,12 @@ const FOR_AN_HOUR: &str = "SELECT pg_sleep(3600)";
 #[consumer(timeout = "150ms", lanes = 3, retry(memory = ["1ms"]))]
 async fn step(step: Step, probe: State<Probe>, ctx: &mut Context<Awaiting>) -> Result<Stepped> {
     let first = ctx.attempt() == 1;
-    let stop = async |place| {
+    let hang_at = async |place| {
         if first && step.stops == Some(place) {
             std::future::pending::<()>().await;
         }
     };
-    stop(Place::BeforeTheConnection).await;
+    hang_at(Place::BeforeTheConnection).await;
     let conn = ctx.conn().await?;
     if crate::ABILITIES.parallel_writers {
         let session =
@@ -65,16 +65,16 @@ async fn step(step: Step, probe: State<Probe>, ctx: &mut Context<Awaiting>) -> R
             conn.batch_execute(FOR_AN_HOUR).await?;
         }
     }
-    stop(Place::WithTheConnection).await;
+    hang_at(Place::WithTheConnection).await;
     write_effect(conn, step.n, "").await?;
-    stop(Place::AfterAWrite).await;
+    hang_at(Place::AfterAWrite).await;
     ctx.savepoint(async |ctx| -> Result {
         write_effect(ctx.conn().await?, -step.n, "").await?;
-        stop(Place::InsideASavepoint).await;
+        hang_at(Place::InsideASavepoint).await;
         Ok(())
     })
     .await?;
-    stop(Place::AfterASavepoint).await;
+    hang_at(Place::AfterASavepoint).await;
     Ok(Stepped { n: step.n })
 }
 
@@ -120,8 +120,8 @@ async fn one_that_takes_too_long_leaves_nothing_open_wherever_it_waits() {
     let awaiting = Awaiting::of(&app);
     create_effects(&awaiting).await;
     // Each beside others that share its lane and its group.
-    let stops = PLACES.iter().flat_map(|place| [None, Some(*place), None]);
-    let steps: Vec<Step> = (1..).zip(stops).map(|(n, stops)| Step { n, stops }).collect();
+    let places = PLACES.iter().flat_map(|place| [None, Some(*place), None]);
+    let steps: Vec<Step> = (1..).zip(places).map(|(n, stops)| Step { n, stops }).collect();
     awaiting.publish_all(&steps).await.unwrap();
     in_time("all steps", app.settled()).await;
     assert_all_done_once(&awaiting, &probe, 18).await;

@@ -92,7 +92,7 @@ async fn what_waits_in_front_is_not_read_again_and_again() {
     laden.publish_all(&(0..HOT).map(|n| Load { key: 0, n }).collect::<Vec<_>>()).await.unwrap();
     let set_aside = format!("SELECT abs(count(*) - {HOT} + 1) AS n FROM fluens_inbox WHERE state = 3");
     in_time("the backlog to be set aside", async {
-        while number(&mut *laden.connection().await.unwrap(), &set_aside).await > 0 {}
+        while number(&mut laden.connection().await.unwrap(), &set_aside).await > 0 {}
     })
     .await;
     drop(laden);
