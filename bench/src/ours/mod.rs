@@ -22,7 +22,7 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(10);
 
 /// What a program that wants to be fast would set; docs/performance.md explains it.
 fn tuned<L>(app: Builder<L>, url: &str) -> Builder<L> {
-    app.database(url).batch(500)
+    app.database(url).batch(2000)
 }
 
 /// `more`: for `drain`, how many messages the rate is of.

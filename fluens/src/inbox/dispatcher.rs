@@ -144,7 +144,7 @@ impl<M: Module> Dispatcher<M> {
         };
         let rows = rows?;
         fluens_diesel::failpoint!("fetch: ready rows read", !rows.is_empty());
-        let sounds = self.low_water.wants_sounding(rows.len());
+        let sounds = self.low_water.wants_sounding(rows.len(), limits.batch);
         self.some_overdue = rows.iter().any(|row| row.overdue);
         self.few = i64::try_from(rows.len()).is_ok_and(|rows| rows < FEW);
         // A fetch that came back full, or was cut short by its bytes, left something behind. One that did not saw all

@@ -45,14 +45,14 @@ impl LowWater {
     pub(crate) fn forget(&mut self) {
         if self.mark > 0 {
             // There is something to step over.
-            (self.mark, self.fetched) = (0, ROWS_PER_SOUNDING);
+            (self.mark, self.fetched) = (0, usize::MAX);
         }
     }
 
-    /// Whether the database is to be asked, after a fetch of so many more.
-    pub(crate) fn wants_sounding(&mut self, fetched: usize) -> bool {
-        self.fetched += fetched;
-        if fetched == 0 || self.fetched < ROWS_PER_SOUNDING {
+    /// Whether the database is to be asked, after a fetch of so many more. Of large batches only after every fourth.
+    pub(crate) fn wants_sounding(&mut self, fetched: usize, batch: usize) -> bool {
+        self.fetched = self.fetched.saturating_add(fetched);
+        if fetched == 0 || self.fetched < ROWS_PER_SOUNDING.max(batch * 4) {
             return false;
         }
         self.fetched = 0;
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(risen().mark(1, now + WALK_ALL_EVERY), 0);
         let mut released = risen();
         released.forget();
-        assert!(released.mark(1, now) == 0 && released.wants_sounding(1));
-        assert!(!released.wants_sounding(ROWS_PER_SOUNDING - 1) && released.wants_sounding(1));
+        assert!(released.mark(1, now) == 0 && released.wants_sounding(1, 100));
+        assert!(!released.wants_sounding(ROWS_PER_SOUNDING - 1, 100) && released.wants_sounding(1, 100));
     }
 }
