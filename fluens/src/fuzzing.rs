@@ -59,7 +59,7 @@ pub fn write_fault(payload: &[u8]) -> Vec<u8> {
         payload: payload.to_vec(),
     };
     let about = Delivery {
-        row,
+        row: Arc::new(row),
         envelope,
         message: "raw".into(),
         aliases: &[],
