@@ -205,6 +205,7 @@ statement! {
     ),
 }
 
+#[cfg(feature = "postgres")]
 statement! {
     /// All that is ready, if it is little: one scan of the index, where the walk looks into every slot and priority. As many
     /// as asked for: there may be more, and their order means nothing.
