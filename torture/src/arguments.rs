@@ -23,6 +23,9 @@ were done although their publisher never committed them. All must be 0.
           consumers fail, panic and run into timeouts. All choices follow from
           the seed; what comes of them also from the machine.
 
+Without --only and --point the fuzz targets follow, for 20 seconds each (see
+bash scripts/fuzz --help).
+
   --quick            each failpoint once, a storm of 20 seconds: two minutes
   --thorough         every worker of the sweep does everything there is to do
   --minutes N        how long the storm rages (5)

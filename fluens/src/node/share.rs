@@ -32,7 +32,7 @@ pub(crate) struct Node {
     shares: RwLock<BTreeMap<i32, Arc<Share>>>,
     /// Others take part: they want to be told.
     crowded: AtomicBool,
-    /// When somebody told the others in a transaction of theirs, by `started`.
+    /// When somebody told the others in a transaction of theirs: microseconds since `STARTED`.
     rang: AtomicU64,
     news: Mutex<Heard>,
     /// There is something to tell, or to give.
