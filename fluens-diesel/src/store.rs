@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The newest migration this program knows.
-pub const SCHEMA_VERSION: i32 = 3;
+pub const SCHEMA_VERSION: i32 = 4;
 /// The oldest program version that can work with the newest schema: a deploy rolls, old nodes still run.
 pub(crate) const MIN_COMPATIBLE: i32 = 3;
 

@@ -60,7 +60,7 @@ pub fn write_fault(payload: &[u8]) -> Vec<u8> {
     };
     let about = Delivery {
         row: Arc::new(row),
-        envelope,
+        envelope: Arc::new(envelope),
         message: "raw".into(),
         aliases: &[],
         consumer: "fuzzed".into(),

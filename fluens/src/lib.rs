@@ -69,7 +69,7 @@ pub use {diesel, diesel_async};
 /// SQLite: `use fluens::sqlite as db;`, then `db::Db` and `db::sql_types`.
 #[cfg(feature = "sqlite")]
 pub mod sqlite {
-    pub use fluens_diesel::sqlite::{Db, InPlace, sql_types};
+    pub use fluens_diesel::sqlite::{Connection, Db, sql_types};
 
     /// The connection that consumers and transactions get.
     pub type Conn = <Db as fluens_diesel::Connect>::Conn;

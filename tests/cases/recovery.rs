@@ -256,9 +256,9 @@ async fn a_fault_is_directed_and_a_fault_about_a_fault_does_not_loop() {
 /// The envelope, but of a payload in another format.
 fn other_type() -> &'static str {
     if crate::ABILITIES.parallel_writers {
-        "convert_to(replace(convert_from(envelope, 'UTF8'), 'application/json', 'text/csv'), 'UTF8')"
+        r#"convert_to(replace(convert_from(envelope, 'UTF8'), '"v":1', '"v":1,"content_type":"text/csv"'), 'UTF8')"#
     } else {
-        "CAST(replace(CAST(envelope AS TEXT), 'application/json', 'text/csv') AS BLOB)"
+        r#"CAST(replace(CAST(envelope AS TEXT), '"v":1', '"v":1,"content_type":"text/csv"') AS BLOB)"#
     }
 }
 

@@ -91,6 +91,10 @@ impl<S: Store, W: Witness<S>> Bench<S, W> {
         S::fetch(conn, tables, &few).await.unwrap();
         self.told("fetch ready, of a few slots, with some in hand").await;
         let Bench { conn, tables, fetch, .. } = self;
+        let quick = Fetch { fairness_micros: None, ..fetch.clone() };
+        S::fetch(conn, tables, &quick).await.unwrap();
+        self.told("fetch ready, without those that have waited too long").await;
+        let Bench { conn, tables, fetch, .. } = self;
         S::fetch_held(conn, tables, fetch).await.unwrap();
         self.told("fetch held").await;
         let Bench { conn, tables, fetch, .. } = self;

@@ -44,14 +44,15 @@ statement! {
     /// number: whoever has drawn a place has one, by which it can be waited for. Behind each id comes
     /// the transaction's [`Mark`](crate::Mark): asked for here it costs no round trip.
     AppendChunk {
-        lock_stripes: List<i32>, lock_keys: List<i64>, kind_names: List<String>, kind_ids: List<Id>, afar: bool,
+        lock_stripes: List<i32>, lock_keys: List<i64>, lock_whole: List<i32>, kind_names: List<String>, kind_ids: List<Id>, afar: bool,
         ids: List<Id>, kinds: List<i32>, versions: List<i32>, slots: List<i16>, keys: List<Option<i64>>,
         priorities: List<i16>, delays: List<Option<i64>>, times: List<Option<Ts>>, ttls: List<Option<i64>>,
         onces: List<bool>, latests: List<Option<i64>>, envelopes: List<Vec<u8>>, payloads: List<Vec<u8>>,
     } -> (Integer, Binary),
     postgres: "WITH locked AS MATERIALIZED ( \
                    SELECT pg_advisory_xact_lock_shared(1718383982, s) FROM unnest({lock_stripes}) s \
-                   UNION ALL SELECT pg_advisory_xact_lock(k) FROM unnest({lock_keys}) k), \
+                   UNION ALL SELECT pg_advisory_xact_lock(k) FROM unnest({lock_keys}) k \
+                   UNION ALL SELECT pg_advisory_xact_lock(1718383982, s) FROM unnest({lock_whole}) s), \
                subscribed AS MATERIALIZED (SELECT DISTINCT k.ord AS kind, split_part(k.names, ',', 1) AS message, k.id, s.consumer_id \
                    FROM unnest({kind_names}, {kind_ids}) WITH ORDINALITY AS k(names, id, ord), {fluens}subscription s \
                    WHERE s.message = ANY (string_to_array(k.names, ',')) AND NOT (s.remote AND {afar})), \
@@ -129,14 +130,30 @@ impl QueryFragment<Pg> for Lock {
     }
 }
 
-/// The locks that the INSERT of a batch takes itself: a few keys, all in one chunk, and no ids or unique keys that must be
-/// looked at with the locks in hand.
-pub(crate) fn own_locks(batch: &[NewMessage]) -> Option<(BTreeSet<i32>, BTreeSet<i64>)> {
+/// The locks that the INSERT of a batch takes itself, see [`key_locks`].
+#[derive(Default)]
+pub(crate) struct OwnLocks {
+    stripes: BTreeSet<i32>,
+    keys: BTreeSet<i64>,
+    whole: BTreeSet<i32>,
+}
+
+/// It does if all is in one chunk, and no ids or unique keys must be looked at with the locks in hand.
+pub(crate) fn takes_own_locks(batch: &[NewMessage]) -> bool {
+    batch.len() <= CHUNK && batch.iter().all(|message| !message.given_id && message.unique.is_none())
+}
+
+fn own_locks(batch: &[NewMessage]) -> OwnLocks {
+    if !takes_own_locks(batch) {
+        return OwnLocks::default();
+    }
     let keys = batch.iter().filter(|_| crate::guard!("key locks")).filter_map(|message| message.key_hash);
     let keys: BTreeSet<i64> = keys.collect();
-    let is_plain = batch.iter().all(|message| !message.given_id && message.unique.is_none());
-    let fits = batch.len() <= CHUNK && (1..=KEYS_LOCKED_ONE_BY_ONE).contains(&keys.len());
-    (is_plain && fits).then(|| (stripes(&keys), keys))
+    let stripes = stripes(&keys);
+    match keys.len() {
+        0..=KEYS_LOCKED_ONE_BY_ONE => OwnLocks { stripes, keys, whole: BTreeSet::new() },
+        _ => OwnLocks { whole: stripes, ..OwnLocks::default() },
+    }
 }
 
 fn stripes(keys: &BTreeSet<i64>) -> BTreeSet<i32> {
@@ -149,35 +166,31 @@ pub(super) fn stripe(key: i64) -> i32 {
 
 /// One INSERT per chunk, or for the only message.
 pub(crate) fn appends(tables: &Tables, mut batch: Vec<NewMessage>) -> Vec<Append> {
-    let locks = own_locks(&batch);
+    let mut locks = own_locks(&batch);
     if let [only] = &batch[..]
         && only.names.len() == 1
         && let Some(message) = batch.pop()
     {
-        return vec![Append::Single(Box::new(AppendSingle::new(tables, message, locks.is_some())))];
+        return vec![Append::Single(Box::new(AppendSingle::new(tables, message, !locks.keys.is_empty())))];
     }
-    let (mut stripes, mut keys) = locks.unwrap_or_default();
     let (mut appends, mut batch) = (Vec::new(), batch.into_iter().peekable());
     while batch.peek().is_some() {
         let chunk = batch.by_ref().take(CHUNK).collect();
-        let locks = (std::mem::take(&mut stripes), std::mem::take(&mut keys));
+        let locks = std::mem::take(&mut locks);
         appends.push(Append::Chunk(Box::new(AppendChunk::new(tables, chunk, locks))));
     }
     appends
 }
 
 impl AppendChunk {
-    fn new(
-        tables: &Tables,
-        mut chunk: Vec<NewMessage>,
-        (stripes, keys): (BTreeSet<i32>, BTreeSet<i64>),
-    ) -> Self {
+    fn new(tables: &Tables, mut chunk: Vec<NewMessage>, locks: OwnLocks) -> Self {
         let kinds = Kinds::of(&chunk);
         let firsts = || kinds.firsts.iter().map(|first| &chunk[*first]);
         AppendChunk {
             tables: tables.clone(),
-            lock_stripes: stripes.into_iter().collect(),
-            lock_keys: keys.into_iter().collect(),
+            lock_stripes: locks.stripes.into_iter().collect(),
+            lock_keys: locks.keys.into_iter().collect(),
+            lock_whole: locks.whole.into_iter().collect(),
             kind_names: firsts().map(|message| message.names.join(",")).collect(),
             kind_ids: firsts().map(|message| message.id).collect(),
             afar: chunk.iter().any(|message| message.from_afar),

@@ -23,13 +23,18 @@ use diesel_async::{
     pooled_connection::{AsyncDieselConnectionManager, bb8::PooledConnection},
 };
 
-use append::{Append, CHUNK, Lock, appends, key_locks, own_locks};
+use append::{Append, CHUNK, Lock, appends, key_locks, takes_own_locks};
 pub use connect::Pool;
 pub use wire::Wire;
 
 use crate::{
     Connect, DatabaseSettings, Dialect, NewMessage, OpenError, StoreError, Stored, UniqueKey,
-    sql::{Seen, TakeKeys, fetch::FetchFew, stamp_prelude::*},
+    sql::{
+        Seen, TakeKeys,
+        fetch::{FetchFew, FetchSmall},
+        settle::{Ack, AckAlike, AckOne, the_same},
+        stamp_prelude::*,
+    },
 };
 
 /// The database of a module on PostgreSQL.
@@ -88,21 +93,47 @@ impl Connect for Db {
     }
 }
 
-const MIGRATIONS: [(i32, &str, &str); 3] = [
+const MIGRATIONS: [(i32, &str, &str); 4] = [
     (1, "inbox", include_str!("../migrations/postgres/0001_inbox.sql")),
     (2, "recovery", include_str!("../migrations/postgres/0002_recovery.sql")),
     (3, "replicas", include_str!("../migrations/postgres/0003_replicas.sql")),
+    (4, "fewer_indexes", include_str!("../migrations/postgres/0004_fewer_indexes.sql")),
 ];
 
 impl Db {
-    /// What is ready, if that is little.
-    async fn fetch_few(
+    /// What is ready, if that is little, or if its rows are small.
+    async fn fetch_quickly(
         conn: &mut AsyncPgConnection,
         tables: &Tables,
         fetch: &Fetch,
     ) -> QueryResult<Option<Vec<DueRow>>> {
-        let rows: Vec<DueRow> = FetchFew::new(tables, fetch).load(conn).await?;
-        Ok(FetchFew::is_all(fetch, rows.len()).then_some(rows))
+        if fetch.few {
+            let rows: Vec<DueRow> = FetchFew::new(tables, fetch).load(conn).await?;
+            if FetchFew::is_all(fetch, rows.len()) {
+                return Ok(Some(rows));
+            }
+        }
+        if fetch.large {
+            return Ok(None);
+        }
+        let rows: Vec<DueRow> = FetchSmall::new(tables, fetch).load(conn).await?;
+        Ok(FetchSmall::are_whole(&rows).then_some(rows))
+    }
+
+    async fn ack_rows(
+        conn: &mut AsyncPgConnection,
+        tables: &Tables,
+        node: i64,
+        rows: &[Acked],
+    ) -> QueryResult<usize> {
+        if let [Acked { seq, attempt }] = *rows {
+            return AckOne { tables: tables.clone(), node, seq, attempt }.execute(conn).await;
+        }
+        let (seqs, attempts) = columns(rows);
+        if let Some(attempt) = the_same(&attempts) {
+            return AckAlike { tables: tables.clone(), node, seqs, attempt }.execute(conn).await;
+        }
+        Ack { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
     }
 
     async fn load_ready(conn: &mut AsyncPgConnection, fetch: FetchReady) -> QueryResult<Vec<DueRow>> {
@@ -177,7 +208,7 @@ impl Dialect for Pg {
     }
 
     fn lock(tables: &Tables, batch: &[NewMessage]) -> Option<Lock> {
-        if own_locks(batch).is_some() {
+        if takes_own_locks(batch) {
             return None; // the INSERT takes them
         }
         let unique = |message: &NewMessage| message.unique.as_ref().map(|unique| unique.hash);

@@ -223,6 +223,13 @@ pub struct Due {
     pub payload: Vec<u8>,
 }
 
+impl Due {
+    /// How much memory its content takes.
+    pub fn bytes(&self) -> usize {
+        self.envelope.len() + self.payload.len()
+    }
+}
+
 /// An acknowledgement: a compare-and-set on the row and its attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acked {

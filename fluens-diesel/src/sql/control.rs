@@ -3,7 +3,7 @@
 
 use diesel::sql_types::Text;
 
-use super::template::statement;
+use super::{template::statement, text::waits};
 
 /// When the standstill that a row was in ended, as far as this one has to answer for it: now; or when something else began
 /// to hold it back that still does, a pause or a letter. That one answers for the rest.
@@ -66,7 +66,9 @@ macro_rules! extend_on_sqlite {
              WHERE ",
             $which,
             " AND i.consumer_id = c.id AND i.expires_at IS NOT NULL \
-                 AND (i.state = 0 OR i.state = 1 OR i.state IN (2, 3, 7, 8) AND i.state <> 7)"
+                 AND (i.state = 0 OR i.state = 1 OR ",
+            waits!(sqlite, "i"),
+            " AND i.state <> 7)"
         )
     };
 }
@@ -128,8 +130,8 @@ statement! {
     CancelAll { consumer: i32 },
     postgres: "UPDATE {fluens}inbox SET state = 5, ended_at = {now} \
                WHERE consumer_id = {consumer} AND (state = 0 OR state = 1 OR state IN (2, 3, 7, 8) AND state <> 7)",
-    sqlite: "UPDATE {fluens}inbox SET state = 5, ended_at = {now} \
-             WHERE consumer_id = {consumer} AND (state = 0 OR state = 1 OR state IN (2, 3, 7, 8) AND state <> 7)",
+    sqlite: concat!("UPDATE {fluens}inbox AS i SET state = 5, ended_at = {now} \
+             WHERE i.consumer_id = {consumer} AND (i.state = 0 OR i.state = 1 OR ", waits!(sqlite, "i"), " AND i.state <> 7)"),
 }
 
 statement! {

@@ -2,13 +2,14 @@
 
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, SmallInt, Text};
 
-use super::{bind::List, inbox::from_now, template::statement};
+use super::{bind::List, inbox::from_now, template::statement, text::waits};
 use crate::{Due, Id, Standing, Tables, Ts, types::Stamp};
 
 /// Fewer than this are few.
 pub const FEW: i64 = 50;
 
 /// What a consumer asks for.
+#[allow(clippy::struct_excessive_bools)] // each says something else
 #[derive(Debug, Clone, Default)]
 pub struct Fetch {
     /// The consumer.
@@ -35,6 +36,8 @@ pub struct Fetch {
     pub strict: bool,
     /// The caller expects few rows: where it is cheaper, all are asked for at once.
     pub few: bool,
+    /// The caller expects large rows: where it is cheaper not to, their bytes are added up.
+    pub large: bool,
     /// What has waited that long goes before all priorities; `None`: they are not asked for this time.
     pub fairness_micros: Option<i64>,
 }
@@ -62,18 +65,19 @@ macro_rules! takeable_on_postgres {
     };
 }
 
-/// The ready rows that this node may take.
+/// The ready rows that this node may take. Keys are mostly not asked for, and then the index says all: the row itself
+/// is not read.
 #[cfg(feature = "sqlite")]
 macro_rules! takeable_on_sqlite {
     () => {
         "i.consumer_id = {consumer} AND i.state = 0 AND i.seq NOT IN (SELECT value FROM json_each({taken})) \
-         AND (i.key_hash IS NULL OR i.key_hash NOT IN (SELECT value FROM json_each({full_keys}))) \
+         AND ({full_keys} = '[]' OR i.key_hash IS NULL OR i.key_hash NOT IN (SELECT value FROM json_each({full_keys}))) \
          AND ({held_slots} >> i.slot) & 1 \
          AND i.slot NOT IN (SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer})"
     };
 }
 
-/// What a row is fetched with; what is chosen, and `within_bytes`, follow.
+/// What a row is fetched with but for its content.
 #[cfg(feature = "postgres")]
 macro_rules! due_on_postgres {
     () => {
@@ -81,11 +85,19 @@ macro_rules! due_on_postgres {
             "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, \
                  (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, \
                  uuid_send(message_id), message, version, deaths, ",
-            standing!("i.message = ANY ({messages})"),
-            ", latest, history, envelope, payload \
-             FROM (SELECT *, sum(octet_length(envelope) + octet_length(payload)) OVER (ROWS UNBOUNDED PRECEDING) AS total \
-                 FROM "
+            standing!("i.message = ANY ({messages})", waits!(postgres, "h")),
+            ", latest, history"
         )
+    };
+}
+
+/// The content of what is chosen; that, and `within_bytes`, follow.
+#[cfg(feature = "postgres")]
+macro_rules! summed {
+    () => {
+        ", envelope, payload \
+         FROM (SELECT *, sum(octet_length(envelope) + octet_length(payload)) OVER (ROWS UNBOUNDED PRECEDING) AS total \
+             FROM "
     };
 }
 
@@ -105,19 +117,33 @@ macro_rules! running_slots {
     };
 }
 
+/// The walk over priorities and slots.
+#[cfg(feature = "postgres")]
+macro_rules! walk_on_postgres {
+    () => {
+        concat!("SELECT i.*, false AS overdue FROM (VALUES (3::smallint), (2), (1), (0)) AS p(priority), LATERAL ( \
+             SELECT i.* FROM ", running_slots!(), " AS s(slot), LATERAL (SELECT * FROM {fluens}inbox i \
+                 WHERE i.slot = s.slot AND i.priority = p.priority AND ", takeable_on_postgres!(), " \
+                 ORDER BY i.seq LIMIT {portion}) i \
+             UNION ALL SELECT i.* FROM ", running_slots!(), " AS s(slot), LATERAL (SELECT * FROM {fluens}inbox i \
+                 WHERE i.slot = s.slot AND i.priority = p.priority AND ", takeable_on_postgres!(), " \
+                 ORDER BY i.seq LIMIT {limit} OFFSET {portion}) i) i")
+    };
+}
+
 /// What a ready row is good for. Behind a row that waits its time to live stands still: blocked goes before expired.
 ///
 /// First it is asked once whether anything at all waits: mostly nothing does, and then no row need be asked.
 macro_rules! standing {
-    ($known:literal) => {
+    ($known:literal, $waits:expr) => {
         concat!("CASE WHEN NOT ({any_message} OR ", $known, " AND i.version <= {version}) THEN 4 \
              WHEN i.latest IS NOT NULL AND i.attempt = 0 AND EXISTS (SELECT 1 FROM {fluens}inbox n \
                  WHERE n.consumer_id = i.consumer_id AND n.latest = i.latest AND n.latest IS NOT NULL \
                  AND n.state = 0 AND n.seq > i.seq) THEN 3 \
              WHEN i.key_hash IS NOT NULL AND (SELECT EXISTS (SELECT 1 FROM {fluens}inbox h \
-                 WHERE h.consumer_id = {consumer} AND h.state IN (2, 3, 7, 8))) AND CASE WHEN {strict} \
+                 WHERE h.consumer_id = {consumer} AND ", $waits, ")) AND CASE WHEN {strict} \
                  THEN EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = i.consumer_id \
-                     AND h.key_hash = i.key_hash AND h.state IN (2, 3, 7, 8) AND h.seq < i.seq) \
+                     AND h.key_hash = i.key_hash AND ", $waits, " AND h.seq < i.seq) \
                  ELSE EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = i.consumer_id \
                      AND h.key_hash = i.key_hash AND h.state IN (2, 7) AND h.state = 7 AND h.seq < i.seq) \
                  END THEN 1 \
@@ -173,35 +199,28 @@ statement! {
     /// overdue stands before it. First every slot gives its portion, and only if that is not enough the rest: so what is
     /// fetched was stored together, and is read and deleted from few pages. A row behind a waiting one of its key is
     /// reported as blocked, to be set aside once instead of stepped over for ever. The running sum bounds the bytes; it
-    /// reads lengths, not contents. On SQLite, where slots do not lead the index, rows of halted slots are stepped over.
+    /// reads lengths, not contents. On SQLite, where slots do not lead the index, rows of halted slots are stepped over;
+    /// and whoever reads the rows stops when the bytes are enough.
     FetchReady {
         consumer: i32, messages: List<String>, version: i32, any_message: bool, held_slots: i64, slots: List<i16>,
         above: i64, portion: i64, limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
         overdue: List<i64>,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
         (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
-    postgres: concat!(due_on_postgres!(), "(SELECT i.*, true AS overdue FROM unnest({overdue}) AS old(seq), LATERAL ( \
+    postgres: concat!(due_on_postgres!(), summed!(), "(SELECT i.*, true AS overdue FROM unnest({overdue}) AS old(seq), LATERAL ( \
                  SELECT * FROM {fluens}inbox i WHERE i.seq = old.seq AND i.state = 0 LIMIT 1) i \
-             UNION ALL SELECT i.*, false FROM (VALUES (3::smallint), (2), (1), (0)) AS p(priority), LATERAL ( \
-                 SELECT i.* FROM ", running_slots!(), " AS s(slot), LATERAL (SELECT * FROM {fluens}inbox i \
-                     WHERE i.slot = s.slot AND i.priority = p.priority AND ", takeable_on_postgres!(), " \
-                     ORDER BY i.seq LIMIT {portion}) i \
-                 UNION ALL SELECT i.* FROM ", running_slots!(), " AS s(slot), LATERAL (SELECT * FROM {fluens}inbox i \
-                     WHERE i.slot = s.slot AND i.priority = p.priority AND ", takeable_on_postgres!(), " \
-                     ORDER BY i.seq LIMIT {limit} OFFSET {portion}) i) i \
-             LIMIT {limit})", within_bytes!(),
+             UNION ALL ", walk_on_postgres!(), " LIMIT {limit})", within_bytes!(),
     ),
     sqlite: concat!(
-        "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, expires_at - {now}, \
-             message_id, message, version, deaths, standing, latest, history, envelope, payload \
-         FROM (SELECT *, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM ( \
-             SELECT i.*, chosen.overdue, length(i.envelope) + length(i.payload) AS size, ", standing!("i.message IN (SELECT value FROM json_each({messages}))"), " AS standing \
-             FROM (SELECT value AS seq, true AS overdue FROM json_each({overdue}) \
-                 UNION ALL SELECT seq, false FROM (SELECT i.seq FROM {fluens}inbox i WHERE ", takeable_on_sqlite!(),
-                     " ORDER BY i.priority DESC, i.seq LIMIT {limit}) \
-                 LIMIT {limit}) chosen \
-             CROSS JOIN {fluens}inbox i WHERE i.seq = chosen.seq AND i.state = 0)) \
-         WHERE total - size < {max_bytes}",
+        "SELECT i.seq, i.attempt, i.forgiven, i.priority, chosen.overdue, i.slot, i.key_hash, i.published_at, \
+             i.expires_at - {now}, i.message_id, i.message, i.version, i.deaths, ",
+             standing!("i.message IN (SELECT value FROM json_each({messages}))", waits!(sqlite, "h")), ", \
+             i.latest, i.history, i.envelope, i.payload \
+         FROM (SELECT value AS seq, true AS overdue FROM json_each({overdue}) \
+             UNION ALL SELECT seq, false FROM (SELECT i.seq FROM {fluens}inbox i WHERE ", takeable_on_sqlite!(),
+                 " ORDER BY i.priority DESC, i.seq LIMIT {limit}) \
+             LIMIT {limit}) chosen \
+         CROSS JOIN {fluens}inbox i WHERE i.seq = chosen.seq AND i.state = 0",
     ),
 }
 
@@ -214,8 +233,24 @@ statement! {
         max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
         (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
-    postgres: concat!(due_on_postgres!(), "(SELECT i.*, false AS overdue FROM {fluens}inbox i \
+    postgres: concat!(due_on_postgres!(), summed!(), "(SELECT i.*, false AS overdue FROM {fluens}inbox i \
              WHERE i.slot = ANY (ARRAY(", running_slots!(), ")) AND ", takeable_on_postgres!(), " LIMIT {limit})", within_bytes!(),
+    ),
+}
+
+#[cfg(feature = "postgres")]
+statement! {
+    /// The same walk for small rows, without a sum: summing up holds every row once more, which is a third of the work. Of a
+    /// row that is not small no content is brought, and then the fetch is done again, with a sum.
+    FetchSmall {
+        consumer: i32, messages: List<String>, version: i32, any_message: bool, slots: List<i16>, above: i64,
+        portion: i64, limit: i64, small: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
+    } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
+        (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
+    postgres: concat!(due_on_postgres!(), ", \
+             CASE WHEN octet_length(envelope) + octet_length(payload) <= {small} THEN envelope ELSE '' END, \
+             CASE WHEN octet_length(envelope) + octet_length(payload) <= {small} THEN payload ELSE '' END \
+         FROM (", walk_on_postgres!(), " LIMIT {limit}) i",
     ),
 }
 
@@ -333,6 +368,33 @@ impl FetchFew {
     }
 }
 
+#[cfg(feature = "postgres")]
+impl FetchSmall {
+    pub(crate) fn new(tables: &Tables, fetch: &Fetch) -> Self {
+        FetchSmall {
+            tables: tables.clone(),
+            consumer: fetch.consumer,
+            messages: List(fetch.messages.clone()),
+            version: fetch.version,
+            any_message: fetch.any_message,
+            portion: portion(fetch),
+            slots: List(fetch.slots.clone()),
+            above: fetch.above,
+            limit: fetch.limit,
+            // As many of these as are asked for take no more than is allowed.
+            small: fetch.max_bytes / fetch.limit.max(1),
+            taken: List(fetch.taken.clone()),
+            full_keys: List(fetch.full_keys.clone()),
+            strict: fetch.strict,
+        }
+    }
+
+    /// Whether all of them came with their content: an envelope is never empty.
+    pub(crate) fn are_whole(rows: &[DueRow]) -> bool {
+        rows.iter().all(|(.., envelope, _)| !envelope.is_empty())
+    }
+}
+
 /// What a slot gives before all have been asked: so much that together they fill the fetch.
 fn portion(fetch: &Fetch) -> i64 {
     let slots = i64::try_from(fetch.slots.len()).unwrap_or(i64::MAX).max(1);
@@ -354,6 +416,12 @@ impl FetchHeld {
             fairness_micros: fetch.fairness_micros,
         }
     }
+}
+
+/// How many bytes it takes.
+#[cfg(feature = "sqlite")]
+pub(crate) fn size_of_due((.., envelope, payload): &DueRow) -> i64 {
+    i64::try_from(envelope.len() + payload.len()).unwrap_or(i64::MAX)
 }
 
 pub(crate) fn due(row: DueRow) -> Due {

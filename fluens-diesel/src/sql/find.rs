@@ -33,7 +33,7 @@ macro_rules! wanted_letters {
 macro_rules! wanted_expired {
     () => {
         " FROM {fluens}inbox i JOIN {fluens}consumer c ON c.id = i.consumer_id \
-         WHERE i.state = 4 AND ({module} IS NULL OR c.module = {module} OR c.destination IS NOT NULL) AND ({id} IS NULL OR i.message_id = {id}) \
+         WHERE i.state = 4 AND i.ended_at IS NOT NULL AND ({module} IS NULL OR c.module = {module} OR c.destination IS NOT NULL) AND ({id} IS NULL OR i.message_id = {id}) \
          AND ({message} IS NULL OR i.message = {message}) \
          AND ({consumer} IS NULL OR i.consumer_id = ( \
              SELECT consumer_id FROM {fluens}consumer_name WHERE name = {consumer})) \

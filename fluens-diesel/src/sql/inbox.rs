@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use diesel::sql_types::{BigInt, Bool, Integer, Nullable};
 
-use super::{bind::List, fetch::may_be_tried, template::statement};
+use super::{bind::List, fetch::may_be_tried, template::statement, text::waits};
 use crate::{Fetch, Look, Tables};
 
 /// Keys of which rows were set aside behind one that is gone. A step of the index per key, however many wait behind one
 /// row: 100,000 rows behind a parked one would be read by every look. Of the rows that wait the first tells: one that
 /// failed or is parked holds the others back, one that was set aside has nothing left to wait for.
 macro_rules! freed_keys {
-    ($consumer:literal, $held:literal) => {
+    ($consumer:literal, $held:literal, $waits:expr) => {
         concat!(
             "WITH RECURSIVE k(hash) AS ( \
                  SELECT min(b.key_hash) FROM {fluens}inbox b WHERE b.consumer_id = ",
@@ -24,7 +24,9 @@ macro_rules! freed_keys {
              freed AS (SELECT k.hash FROM k WHERE (SELECT i.state FROM {fluens}inbox i \
                  WHERE i.consumer_id = ",
             $consumer,
-            " AND i.key_hash = k.hash AND i.state IN (2, 3, 7, 8) \
+            " AND i.key_hash = k.hash AND ",
+            $waits,
+            " \
                  ORDER BY i.seq LIMIT 1) = 3 AND ",
             $held,
             ")"
@@ -46,7 +48,7 @@ statement! {
                      AND EXISTS (SELECT FROM {fluens}inbox i \
                          WHERE i.consumer_id = c.id AND i.state = 0 AND i.slot = s.slot)) \
                  ELSE false END, \
-             EXISTS (", freed_keys!("c.id", "(c.held >> (k.hash & 63)::integer) & 1 = 1"), " SELECT FROM freed), \
+             EXISTS (", freed_keys!("c.id", "(c.held >> (k.hash & 63)::integer) & 1 = 1", waits!(postgres, "i")), " SELECT FROM freed), \
              (SELECT (extract(epoch FROM i.due_at - {now}) * 1000000)::bigint FROM {fluens}inbox i \
                  WHERE i.consumer_id = c.id AND i.state = 2 AND (c.held >> i.slot) & 1 = 1 AND ", may_be_tried!(), " \
                  ORDER BY i.due_at LIMIT 1), \
@@ -60,7 +62,7 @@ statement! {
         "SELECT c.value, \
              EXISTS (SELECT 1 FROM {fluens}inbox i WHERE i.consumer_id = c.value AND i.state = 0 \
                  AND (h.value >> i.slot) & 1 AND i.slot NOT IN (SELECT slot FROM {fluens}halted WHERE consumer_id = c.value)), \
-             EXISTS (", freed_keys!("c.value", "(h.value >> (k.hash & 63)) & 1"), " SELECT 1 FROM freed), \
+             EXISTS (", freed_keys!("c.value", "(h.value >> (k.hash & 63)) & 1", waits!(sqlite, "i")), " SELECT 1 FROM freed), \
              (SELECT i.due_at - {now} FROM {fluens}inbox i \
                  WHERE i.consumer_id = c.value AND i.state = 2 AND (h.value >> i.slot) & 1 AND ", may_be_tried!(), " \
                  ORDER BY i.due_at LIMIT 1), \
@@ -113,7 +115,7 @@ statement! {
     Release { consumer: i32, held_slots: i64, limit: i64 },
     postgres: concat!(
         "UPDATE {fluens}inbox SET state = 0 WHERE state = 3 AND seq IN (",
-            freed_keys!("{consumer}", "({held_slots} >> (k.hash & 63)::integer) & 1 = 1"), " \
+            freed_keys!("{consumer}", "({held_slots} >> (k.hash & 63)::integer) & 1 = 1", waits!(postgres, "i")), " \
              SELECT b.seq FROM freed, LATERAL (SELECT b.seq FROM {fluens}inbox b \
                  WHERE b.consumer_id = {consumer} AND b.key_hash = freed.hash AND b.state = 3 \
                  AND NOT EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = {consumer} \
@@ -122,11 +124,11 @@ statement! {
     ),
     sqlite: concat!(
         "UPDATE {fluens}inbox SET state = 0 WHERE state = 3 AND seq IN (",
-            freed_keys!("{consumer}", "({held_slots} >> (k.hash & 63)) & 1"), " \
+            freed_keys!("{consumer}", "({held_slots} >> (k.hash & 63)) & 1", waits!(sqlite, "i")), " \
              SELECT b.seq FROM freed CROSS JOIN {fluens}inbox b \
                  WHERE b.consumer_id = {consumer} AND b.key_hash = freed.hash AND b.state = 3 \
                  AND NOT EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = {consumer} \
-                     AND h.key_hash = freed.hash AND h.state IN (2, 7, 8) AND h.seq < b.seq) \
+                     AND h.key_hash = freed.hash AND (h.state = 2 OR h.state = 7 OR h.state = 8) AND h.seq < b.seq) \
                  ORDER BY freed.hash, b.seq LIMIT {limit})",
     ),
 }
@@ -136,7 +138,9 @@ statement! {
     Recognize { consumer: i32, messages: List<String>, version: i32, held_slots: i64 },
     postgres: "UPDATE {fluens}inbox SET state = 0 WHERE consumer_id = {consumer} AND state = 8 \
                AND ({held_slots} >> slot) & 1 = 1 AND message = ANY ({messages}) AND version <= {version}",
-    sqlite: "UPDATE {fluens}inbox SET state = 0 WHERE consumer_id = {consumer} AND state = 8 \
+    // Said by name: another index has these rows as well, among all that hold a key back.
+    sqlite: "UPDATE {fluens}inbox INDEXED BY {fluens}inbox_unknown SET state = 0 \
+             WHERE consumer_id = {consumer} AND state = 8 \
              AND ({held_slots} >> slot) & 1 AND message IN (SELECT value FROM json_each({messages})) \
              AND version <= {version}",
 }

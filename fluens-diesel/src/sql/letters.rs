@@ -2,7 +2,11 @@
 
 use diesel::sql_types::{BigInt, Integer, Nullable, SmallInt};
 
-use super::{Tables, template::statement, text::storable};
+use super::{
+    Tables,
+    template::statement,
+    text::{storable, waits},
+};
 use crate::{Edit, HoldsBack, Id, LetterState, Ts, rows::state};
 
 statement! {
@@ -93,7 +97,7 @@ statement! {
         "UPDATE {fluens}inbox AS i SET expires_at = i.expires_at \
              + max(", until!(sqlite), " - max({died_at}, i.published_at, COALESCE(i.due_at, 0)), 0) \
          WHERE i.consumer_id = {consumer} AND i.key_hash = {key} AND i.seq > {seq} AND i.expires_at IS NOT NULL \
-             AND (i.state = 0 AND i.slot = {slot} OR i.state IN (2, 3, 7, 8) AND i.state <> 7)",
+             AND (i.state = 0 AND i.slot = {slot} OR ", waits!(sqlite, "i"), " AND i.state <> 7)",
     ),
 }
 
@@ -110,7 +114,7 @@ statement! {
         "UPDATE {fluens}inbox AS i SET expires_at = i.expires_at \
              + max(", until!(sqlite), " - max({died_at}, i.published_at, COALESCE(i.due_at, 0)), 0) \
          WHERE i.consumer_id = {consumer} AND i.slot = {slot} AND i.expires_at IS NOT NULL \
-             AND (i.state = 0 OR i.state IN (2, 3, 7, 8) AND i.state <> 7)",
+             AND (i.state = 0 OR ", waits!(sqlite, "i"), " AND i.state <> 7)",
     ),
 }
 

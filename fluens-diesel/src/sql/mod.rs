@@ -88,9 +88,13 @@ impl Tables {
 
     /// `"orders".fluens_`, or `fluens_`.
     pub(crate) fn prefix(&self) -> String {
+        self.prefix_parts().concat()
+    }
+
+    fn prefix_parts(&self) -> [&str; 3] {
         match &self.schema {
-            Some(schema) => format!("\"{schema}\".fluens_"),
-            None => "fluens_".to_owned(),
+            Some(schema) => ["\"", schema, "\".fluens_"],
+            None => ["fluens_", "", ""],
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use diesel::sql_types::{BigInt, Bool, Integer, Nullable, SmallInt, Text};
 
-use super::{bind::List, find::consumer_name, inbox::from_now, template::statement};
+use super::{bind::List, find::consumer_name, inbox::from_now, template::statement, text::waits};
 use crate::{ConsumerSeen, Holding, Named, NodeSeen, Ts, Unrun, Waits};
 
 statement! {
@@ -69,7 +69,7 @@ statement! {
                UNION ALL SELECT consumer_id, state, count(*), \
                    CASE WHEN state = 2 THEN (extract(epoch FROM {now} - min(due_at)) * 1000000)::bigint END \
                FROM {fluens}inbox WHERE state IN (2, 3, 7, 8) GROUP BY consumer_id, state",
-    sqlite: "SELECT l.consumer_id, 0, l.rows, {now} - max(f.published_at, COALESCE(f.due_at, 0)) \
+    sqlite: concat!("SELECT l.consumer_id, 0, l.rows, {now} - max(f.published_at, COALESCE(f.due_at, 0)) \
              FROM (SELECT consumer_id, count(*) AS rows, min(seq) AS first FROM {fluens}inbox WHERE state = 0 \
                  GROUP BY consumer_id) l JOIN {fluens}inbox f ON f.seq = l.first \
              UNION ALL SELECT consumer_id, 0, count(*), {now} - min(due_at) \
@@ -77,7 +77,7 @@ statement! {
              UNION ALL SELECT consumer_id, 1, count(*), NULL \
              FROM {fluens}inbox WHERE state = 1 AND due_at > {now} GROUP BY consumer_id \
              UNION ALL SELECT consumer_id, state, count(*), CASE WHEN state = 2 THEN {now} - min(due_at) END \
-             FROM {fluens}inbox WHERE state IN (2, 3, 7, 8) GROUP BY consumer_id, state",
+             FROM {fluens}inbox i WHERE ", waits!(sqlite, "i"), " GROUP BY consumer_id, state"),
 }
 
 statement! {
@@ -97,7 +97,7 @@ statement! {
         "SELECT c.id, ", consumer_name!(), ", \
              (SELECT count(*) FROM {fluens}inbox i WHERE i.consumer_id = c.id AND i.state = 0) \
              + (SELECT count(*) FROM {fluens}inbox i WHERE i.consumer_id = c.id AND i.state = 1) \
-             + (SELECT count(*) FROM {fluens}inbox i WHERE i.consumer_id = c.id AND i.state IN (2, 3, 7, 8)) \
+             + (SELECT count(*) FROM {fluens}inbox i WHERE i.consumer_id = c.id AND ", waits!(sqlite, "i"), ") \
          FROM {fluens}consumer c WHERE c.merged_into IS NULL AND c.id NOT IN (SELECT value FROM json_each({told})) \
              AND EXISTS (SELECT 1 FROM {fluens}subscription s WHERE s.consumer_id = c.id) \
              AND NOT EXISTS (SELECT 1 FROM {fluens}node_consumer k WHERE k.consumer_id = c.id) ORDER BY 2",

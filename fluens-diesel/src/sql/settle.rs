@@ -1,6 +1,9 @@
 //! What becomes of a delivery. Every statement is a compare-and-set: the row is still there and nobody has stored
 //! another attempt since it was fetched, and the node that has it was not declared dead.
 
+#[cfg(feature = "sqlite")]
+use diesel::sql_types::Bool;
+
 use super::{
     Tables,
     bind::List,
@@ -10,6 +13,7 @@ use super::{
 };
 use crate::{Acked, Held, Id, NewLetter};
 
+#[cfg(feature = "postgres")]
 statement! {
     /// ready | held -> gone, for a whole group at once. The caller counts: fewer rows, and it rolls back. Deleting
     /// costs half of flagging.
@@ -18,33 +22,40 @@ statement! {
         "DELETE FROM {fluens}inbox i USING unnest({seqs}, {attempts}) AS a(seq, attempt) \
          WHERE i.seq = a.seq AND i.attempt = a.attempt AND i.state IN (0, 2) AND ", alive!(),
     ),
-    sqlite: concat!(
-        "DELETE FROM {fluens}inbox WHERE state IN (0, 2) AND (seq, attempt) IN ( \
-             SELECT s.value, a.value FROM json_each({seqs}) s JOIN json_each({attempts}) a ON a.key = s.key) AND ", alive!(),
-    ),
 }
 
+#[cfg(feature = "postgres")]
 statement! {
     /// The same for one row: with an array PostgreSQL would plan it anew each time.
     AckOne { node: i64, seq: i64, attempt: i32 },
     postgres: concat!(
         "DELETE FROM {fluens}inbox WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2) AND ", alive!(),
     ),
-    sqlite: concat!(
-        "DELETE FROM {fluens}inbox WHERE seq = {seq} AND attempt = {attempt} AND state IN (0, 2) AND ", alive!(),
-    ),
 }
 
+#[cfg(feature = "postgres")]
 statement! {
     /// The same for rows of one attempt, as those of a group mostly are: without the join it costs two thirds.
     AckAlike { node: i64, seqs: List<i64>, attempt: i32 },
     postgres: concat!(
         "DELETE FROM {fluens}inbox i WHERE i.seq = ANY ({seqs}) AND i.attempt = {attempt} AND i.state IN (0, 2) AND ", alive!(),
     ),
-    sqlite: concat!(
-        "DELETE FROM {fluens}inbox WHERE seq IN (SELECT value FROM json_each({seqs})) AND attempt = {attempt} \
-         AND state IN (0, 2) AND ", alive!(),
-    ),
+}
+
+#[cfg(feature = "sqlite")]
+statement! {
+    /// Whether the node was not declared dead. Asked apart from the acknowledgement, and before it: in one transaction
+    /// nobody comes in between, and a statement that asks something else first collects all rows before it deletes any.
+    IsAlive { node: i64 } -> (Bool),
+    sqlite: concat!("SELECT ", alive!()),
+}
+
+#[cfg(feature = "sqlite")]
+statement! {
+    /// ready | held -> gone, for rows that stand one behind the other, as those of a group mostly do: a list of them would
+    /// be written, read and sorted again.
+    AckRun { first: i64, last: i64, attempt: i32 },
+    sqlite: "DELETE FROM {fluens}inbox WHERE seq BETWEEN {first} AND {last} AND attempt = {attempt} AND state IN (0, 2)",
 }
 
 statement! {
@@ -208,7 +219,48 @@ pub(crate) fn columns(rows: &[Acked]) -> (List<i64>, List<i32>) {
 }
 
 /// The one that all are.
+#[cfg(feature = "postgres")]
 pub(crate) fn the_same(attempts: &List<i32>) -> Option<i32> {
     let first = *attempts.0.first()?;
     attempts.0.iter().all(|attempt| *attempt == first).then_some(first)
+}
+
+/// Rows of one attempt whose places follow each other.
+#[cfg(feature = "sqlite")]
+pub(crate) struct Run {
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+    pub(crate) attempt: i32,
+}
+
+/// The runs that these rows make: together exactly these.
+#[cfg(feature = "sqlite")]
+pub(crate) fn runs(rows: &[Acked]) -> Vec<Run> {
+    let mut sorted = rows.to_vec();
+    sorted.sort_unstable_by_key(|row| row.seq);
+    let mut runs: Vec<Run> = Vec::new();
+    for Acked { seq, attempt } in sorted {
+        match runs.last_mut() {
+            Some(run) if run.attempt == attempt && run.last.checked_add(1) == Some(seq) => run.last = seq,
+            _ => runs.push(Run { first: seq, last: seq, attempt }),
+        }
+    }
+    runs
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn runs_are_the_rows(rows in proptest::collection::btree_map(-20_i64..20, 0_i32..2, 0..30)) {
+            let acked: Vec<Acked> = rows.iter().rev().map(|(&seq, &attempt)| Acked { seq, attempt }).collect();
+            let of_run = |run: &Run| (run.first..=run.last).map(|seq| (seq, run.attempt)).collect::<Vec<_>>();
+            let all: Vec<(i64, i32)> = runs(&acked).iter().flat_map(of_run).collect();
+            prop_assert_eq!(all, rows.into_iter().collect::<Vec<_>>());
+        }
+    }
 }

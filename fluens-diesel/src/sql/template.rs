@@ -1,5 +1,12 @@
 //! Text with `{marks}`, and the macro that makes a Diesel query of it.
 
+use diesel::{QueryResult, query_builder::AstPass};
+
+use super::{
+    OwnedClock, Tables,
+    bind::{Bind, Now, push_now},
+};
+
 /// A piece of a template.
 pub(crate) enum Piece<'a> {
     Text(&'a str),
@@ -12,6 +19,50 @@ pub(crate) fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
         (0, _) | (_, None) => [Piece::Text(part), Piece::Text("")],
         (_, Some((mark, text))) => [Piece::Mark(mark), Piece::Text(text)],
     })
+}
+
+/// A piece of a statement. Its text is read once: Diesel walks over it several times whenever it is run.
+pub(crate) enum Part {
+    Text(&'static str),
+    Prefix,
+    Now,
+    /// The place of a field.
+    Field(usize),
+}
+
+pub(crate) fn parts(template: &'static str, fields: &[&str]) -> Vec<Part> {
+    let part = |piece| match piece {
+        Piece::Text(text) => Part::Text(text),
+        Piece::Mark("fluens") => Part::Prefix,
+        Piece::Mark("now") => Part::Now,
+        Piece::Mark(mark) => match fields.iter().position(|field| *field == mark) {
+            Some(place) => Part::Field(place),
+            None => unreachable!("no field {mark} in: {template}"),
+        },
+    };
+    pieces(template).map(part).filter(|part| !matches!(part, Part::Text(""))).collect()
+}
+
+/// Walks over a statement whose fields are `binds`.
+pub(crate) fn walk<'b, DB>(
+    parts: &[Part],
+    tables: &'b Tables,
+    binds: &[&'b dyn Bind<DB>],
+    mut out: AstPass<'_, 'b, DB>,
+) -> QueryResult<()>
+where
+    DB: Now,
+    OwnedClock: Bind<DB>,
+{
+    for part in parts {
+        match part {
+            Part::Text(text) => out.push_sql(text),
+            Part::Prefix => tables.prefix_parts().into_iter().for_each(|text| out.push_sql(text)),
+            Part::Now => push_now(tables.clock(), &mut out)?,
+            Part::Field(place) => binds[*place].bind(&mut out)?,
+        }
+    }
+    Ok(())
 }
 
 /// Declares a statement: its fields are its binds, `-> (..)` the types of its rows.
@@ -60,19 +111,13 @@ macro_rules! fragment {
         impl diesel::query_builder::QueryFragment<$DB> for $name {
             fn walk_ast<'b>(
                 &'b self,
-                mut out: diesel::query_builder::AstPass<'_, 'b, $DB>,
+                out: diesel::query_builder::AstPass<'_, 'b, $DB>,
             ) -> diesel::QueryResult<()> {
-                use $crate::sql::{bind::push_now, template::{Piece, pieces}};
-                for piece in pieces($crate::failpoint::guarded!($template)) {
-                    match piece {
-                        Piece::Text(text) => out.push_sql(text),
-                        Piece::Mark("fluens") => out.push_sql(&self.tables.prefix()),
-                        Piece::Mark("now") => push_now(self.tables.clock(), &mut out)?,
-                        $(Piece::Mark(stringify!($field)) => $crate::sql::bind::Bind::<$DB>::bind(&self.$field, &mut out)?,)*
-                        Piece::Mark(other) => unreachable!("{} has no field {other}", stringify!($name)),
-                    }
-                }
-                Ok(())
+                use $crate::sql::template::{Part, parts, walk};
+                static PARTS: std::sync::LazyLock<Vec<Part>> = std::sync::LazyLock::new(|| {
+                    parts($crate::failpoint::guarded!($template), &[$(stringify!($field)),*])
+                });
+                walk::<$DB>(&PARTS, &self.tables, &[$(&self.$field),*], out)
             }
         }
     };

@@ -4,22 +4,21 @@ use std::time::{Duration, Instant};
 
 use diesel::{
     QueryResult, SqliteConnection,
-    connection::{AnsiTransactionManager, SimpleConnection, TransactionManager},
+    connection::{AnsiTransactionManager, SimpleConnection},
     result::Error,
 };
 
-use super::{Db, connect::BUSY};
-use crate::Connect;
+use super::{Connection, connect::BUSY, in_place::Work};
 
 /// SQLite itself asks ever more seldom, down to ten times a second: of several processes that write much one would have
 /// it all, and the others nothing.
 const ASK_AGAIN: Duration = Duration::from_millis(1);
 
 /// Waits for other processes, as long as SQLite would, but without blocking a thread.
-pub(super) async fn immediate(conn: &mut <Db as Connect>::Conn) -> QueryResult<()> {
+pub(super) async fn immediate(conn: &mut Connection) -> QueryResult<()> {
     let started = Instant::now();
     loop {
-        match conn.spawn_blocking(try_immediate).await {
+        match conn.run(Work::Begin, try_immediate) {
             Err(error) if is_busy(&error) && started.elapsed() < BUSY => tokio::time::sleep(ASK_AGAIN).await,
             begun => return begun,
         }
@@ -27,11 +26,8 @@ pub(super) async fn immediate(conn: &mut <Db as Connect>::Conn) -> QueryResult<(
 }
 
 /// Whether one has begun.
-pub(super) async fn is_in_transaction(conn: &mut <Db as Connect>::Conn) -> QueryResult<bool> {
-    let depth = |conn: &mut SqliteConnection| {
-        AnsiTransactionManager::transaction_manager_status_mut(conn).transaction_depth()
-    };
-    Ok(conn.spawn_blocking(depth).await?.is_some())
+pub(super) fn is_in_transaction(conn: &mut Connection) -> QueryResult<bool> {
+    Ok(conn.status().transaction_depth()?.is_some())
 }
 
 /// IMMEDIATE: a deferred transaction that reads before it writes fails when somebody wrote in between, whatever the busy

@@ -10,9 +10,8 @@ use diesel::{
     ConnectionError, SqliteConnection,
     connection::{Connection as _, SimpleConnection},
 };
-use diesel_async::sync_connection_wrapper::SyncConnectionWrapper;
 
-use super::InPlace;
+use super::Connection;
 use crate::{OpenError, Synchronous};
 
 /// The first version without the WAL bug that can corrupt a database: 3.51.3.
@@ -86,14 +85,10 @@ pub(super) const BUSY: Duration = Duration::from_secs(10);
 
 /// Opens a connection. `busy_timeout` goes first: setting WAL mode itself meets other openers. Two that switch a new
 /// file at the same time are told so at once, whatever the timeout: they try again.
-pub(super) fn establish(
-    place: &Place,
-    synchronous: Synchronous,
-    in_place: &InPlace,
-) -> Result<SyncConnectionWrapper<SqliteConnection, InPlace>, ConnectionError> {
+pub(super) fn establish(place: &Place, synchronous: Synchronous) -> Result<Connection, ConnectionError> {
     let started = Instant::now();
     loop {
-        match establish_once(place, synchronous, in_place) {
+        match establish_once(place, synchronous) {
             Err(error) if error.to_string().contains("locked") && started.elapsed() < BUSY => {
                 std::thread::sleep(Duration::from_millis(5));
             }
@@ -102,11 +97,7 @@ pub(super) fn establish(
     }
 }
 
-fn establish_once(
-    place: &Place,
-    synchronous: Synchronous,
-    in_place: &InPlace,
-) -> Result<SyncConnectionWrapper<SqliteConnection, InPlace>, ConnectionError> {
+fn establish_once(place: &Place, synchronous: Synchronous) -> Result<Connection, ConnectionError> {
     let path = match place {
         Place::Memory => ":memory:",
         Place::File(path) => path,
@@ -117,7 +108,7 @@ fn establish_once(
         "PRAGMA busy_timeout = {busy}; PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous};"
     ))
     .map_err(ConnectionError::CouldntSetupConfiguration)?;
-    Ok(SyncConnectionWrapper::with_runtime(conn, in_place.clone()))
+    Ok(Connection::new(conn))
 }
 
 pub(super) fn unreachable(place: &Place, error: &impl std::error::Error) -> OpenError {
@@ -160,7 +151,7 @@ mod tests {
     async fn a_commit_waits_for_the_disk_as_it_is_told_to() {
         use diesel_async::RunQueryDsl;
         for (synchronous, level) in [(Synchronous::Full, 2), (Synchronous::Normal, 1)] {
-            let mut conn = establish(&Place::Memory, synchronous, &InPlace::default()).unwrap();
+            let mut conn = establish(&Place::Memory, synchronous).unwrap();
             let is = diesel::sql_query("PRAGMA synchronous").get_result::<Level>(&mut conn).await.unwrap();
             assert_eq!(is.synchronous, level);
         }

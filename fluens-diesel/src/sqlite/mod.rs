@@ -3,28 +3,35 @@
 mod append;
 mod begin;
 mod connect;
+mod connection;
 mod in_place;
 mod pool;
 mod wire;
 
 use diesel::{
     QueryResult,
+    connection::DefaultLoadingMode,
     deserialize::FromSqlRow,
     row::Row,
     sql_types::{Binary, Integer},
     sqlite::Sqlite as Backend,
 };
-use diesel_async::sync_connection_wrapper::SyncConnectionWrapper;
 
 use append::{AppendOne, append_ones};
-pub use in_place::InPlace;
+pub use connection::{Connection, Transactions};
+use in_place::Work;
 pub use pool::{Guard, Pool};
 pub use wire::Wire;
 
 use crate::{
     Connect, DatabaseSettings, Dialect, Mark, NewMessage, OpenError, Outcome, Outcomes, StoreError, Stored,
     Tide, Tides, UniqueKey,
-    sql::{Seen, TakeKeys, stamp_prelude::*},
+    sql::{
+        Seen, TakeKeys,
+        fetch::size_of_due,
+        settle::{AckRun, IsAlive, Run, runs},
+        stamp_prelude::*,
+    },
 };
 
 /// The database of a module on SQLite.
@@ -55,7 +62,7 @@ impl Tides for Db {
 }
 
 impl Connect for Db {
-    type Conn = SyncConnectionWrapper<diesel::SqliteConnection, InPlace>;
+    type Conn = Connection;
     type Pool = Pool;
     type Guard = Guard;
 
@@ -95,10 +102,11 @@ impl Connect for Db {
     }
 }
 
-const MIGRATIONS: [(i32, &str, &str); 3] = [
+const MIGRATIONS: [(i32, &str, &str); 4] = [
     (1, "inbox", include_str!("../migrations/sqlite/0001_inbox.sql")),
     (2, "recovery", include_str!("../migrations/sqlite/0002_recovery.sql")),
     (3, "replicas", include_str!("../migrations/sqlite/0003_replicas.sql")),
+    (4, "fewer_indexes", include_str!("../migrations/sqlite/0004_fewer_indexes.sql")),
 ];
 
 #[allow(clippy::unused_async)] // as on PostgreSQL
@@ -134,17 +142,45 @@ impl Db {
         _: &Tables,
         work: impl AsyncFnOnce(&mut <Db as Connect>::Conn) -> QueryResult<R>,
     ) -> QueryResult<R> {
-        let open = begin::is_in_transaction(conn).await?;
+        let open = begin::is_in_transaction(conn)?;
         if open { work(conn).await } else { in_transaction::<Self, R>(conn, work).await }
     }
 
-    /// Where the connection is: brought out of there row by row, each value would be copied.
-    async fn load_ready(conn: &mut <Self as Connect>::Conn, fetch: FetchReady) -> QueryResult<Vec<DueRow>> {
-        conn.spawn_blocking(|conn| diesel::RunQueryDsl::load(fetch, conn)).await
+    /// Run by run. Statements that are prepared cost little here: there is nobody to send them to.
+    async fn ack_rows(
+        conn: &mut <Db as Connect>::Conn,
+        tables: &Tables,
+        node: i64,
+        rows: &[Acked],
+    ) -> QueryResult<usize> {
+        let (alive,): (bool,) = IsAlive { tables: tables.clone(), node }.get_result(conn).await?;
+        let mut acked = 0;
+        for Run { first, last, attempt } in runs(rows).into_iter().filter(|_| alive) {
+            acked += AckRun { tables: tables.clone(), first, last, attempt }.execute(conn).await?;
+        }
+        Ok(acked)
     }
 
-    /// There are no slots to walk.
-    async fn fetch_few(
+    /// Where the connection is: brought out of there row by row, each value would be copied. And until there is enough:
+    /// a sum in SQL would copy every row on its way, too.
+    async fn load_ready(conn: &mut <Self as Connect>::Conn, fetch: FetchReady) -> QueryResult<Vec<DueRow>> {
+        let (mut rows, mut room) = (Vec::new(), fetch.max_bytes);
+        conn.run(Work::Long, |conn| {
+            let found = diesel::RunQueryDsl::load_iter::<DueRow, DefaultLoadingMode>(fetch, conn)?;
+            for row in found {
+                if room <= 0 {
+                    break;
+                }
+                let row = row?;
+                room = room.saturating_sub(size_of_due(&row));
+                rows.push(row);
+            }
+            Ok(rows)
+        })
+    }
+
+    /// There is one way: no slots are walked.
+    async fn fetch_quickly(
         _: &mut <Self as Connect>::Conn,
         _: &Tables,
         _: &Fetch,

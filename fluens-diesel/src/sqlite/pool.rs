@@ -17,10 +17,7 @@ use tokio::{
     task,
 };
 
-use super::{
-    InPlace,
-    connect::{Place, establish, unreachable},
-};
+use super::connect::{Place, establish, unreachable};
 use crate::{Connect, DatabaseSettings, OpenError, StoreError, Synchronous};
 
 type Conn = <super::Db as Connect>::Conn;
@@ -39,7 +36,6 @@ struct Inner {
 struct Line {
     place: Place,
     synchronous: Synchronous,
-    in_place: InPlace,
     conn: Arc<Mutex<Conn>>,
     /// Who would wait for itself if it asked again.
     holder: StdMutex<Option<Holder>>,
@@ -62,11 +58,9 @@ impl Pool {
     pub(super) fn open(settings: &DatabaseSettings) -> Result<Self, OpenError> {
         let (place, synchronous) = (Place::of_url(&settings.url)?, settings.synchronous);
         let line = || {
-            let in_place = InPlace::default();
-            let conn =
-                establish(&place, synchronous, &in_place).map_err(|error| unreachable(&place, &error))?;
+            let conn = establish(&place, synchronous).map_err(|error| unreachable(&place, &error))?;
             let (place, conn) = (place.clone(), Arc::new(Mutex::new(conn)));
-            Ok(Arc::new(Line { place, synchronous, in_place, conn, holder: StdMutex::default() }))
+            Ok(Arc::new(Line { place, synchronous, conn, holder: StdMutex::default() }))
         };
         let writer = line()?;
         let readers = match place {
@@ -95,7 +89,6 @@ impl Line {
         }
         let conn = self.conn.clone().lock_owned().await;
         *self.holder() = Some(Holder::me());
-        self.in_place.lend(false);
         Ok(Guard { conn, line: self.clone() })
     }
 
@@ -139,14 +132,13 @@ impl Guard {
     /// Whether the code that runs now may count on it: if not, it may wait for it like any other.
     pub(super) fn lend(&self, lent: bool) {
         *self.line.holder() = lent.then(Holder::me);
-        self.line.in_place.lend(lent);
     }
 
     /// Throws the connection away for a new one. A database in memory would go with it, so there it is rolled back.
     fn clean(&mut self) {
         if self.line.place == Place::Memory {
             while !is_clean(&mut self.conn) {
-                // `InPlace` never waits.
+                // It never waits: it is done where it stands.
                 match Manager::rollback_transaction(&mut self.conn).now_or_never() {
                     Some(Ok(())) => {}
                     _ => break,
@@ -154,7 +146,7 @@ impl Guard {
             }
             return;
         }
-        match establish(&self.line.place, self.line.synchronous, &self.line.in_place) {
+        match establish(&self.line.place, self.line.synchronous) {
             Ok(fresh) => *self.conn = fresh,
             Err(error) => tracing::error!(%error, "a broken SQLite connection could not be replaced"),
         }

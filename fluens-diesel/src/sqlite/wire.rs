@@ -47,8 +47,8 @@ impl crate::Wire for Db {
             return Ok(None);
         }
         place.check_folder()?;
-        let mut conn = establish(&place, settings.synchronous, &super::InPlace::default())
-            .map_err(|error| unreachable(&place, &error))?;
+        let mut conn =
+            establish(&place, settings.synchronous).map_err(|error| unreachable(&place, &error))?;
         let seen = data_version(&mut conn).await.map_err(|error| unreachable(&place, &error))?;
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -62,7 +62,7 @@ impl crate::Wire for Db {
     async fn heard(wire: &mut Wire) -> Result<Heard, StoreError> {
         loop {
             wire.ticks.tick().await;
-            // `InPlace` never waits: from here on nobody can stop us, and no change is seen and not told.
+            // That never waits: from here on nobody can stop us, and no change is seen and not told.
             let version = data_version(&mut wire.conn).await?;
             if std::mem::replace(&mut wire.seen, version) != version {
                 return Ok(Heard { anything: true, ..Heard::default() });

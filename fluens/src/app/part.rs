@@ -234,6 +234,7 @@ impl<M: Module> ModulePart<M> {
                 fair_at: None,
                 some_overdue: false,
                 few: false,
+                large: false,
                 skipped: Vec::new(),
                 unknown: HashSet::new(),
                 low_water: LowWater::default(),

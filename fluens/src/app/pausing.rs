@@ -77,6 +77,7 @@ impl<M: Module> Handle<M> {
     async fn stand_still(&self, what: Standstill) -> Result<bool, Error> {
         let mut conn = self.db.writer().await?;
         let paused = M::Db::pause(&mut conn, &self.db.tables, &what).await?;
+        fluens_diesel::failpoint!("pause: after COMMIT");
         let generation = M::Db::generation(&mut conn, &self.db.tables).await?;
         drop(conn);
         tracing::info!(?what, paused, "paused");
@@ -87,6 +88,7 @@ impl<M: Module> Handle<M> {
     async fn go_on(&self, what: Standstill) -> Result<bool, Error> {
         let mut conn = self.db.writer().await?;
         let resumed = M::Db::resume(&mut conn, &self.db.tables, &what).await?;
+        fluens_diesel::failpoint!("resume: after COMMIT");
         let generation = M::Db::generation(&mut conn, &self.db.tables).await?;
         drop(conn);
         tracing::info!(?what, resumed, "resumed");

@@ -20,7 +20,7 @@ use crate::{
 pub struct Delivery {
     pub(crate) row: Arc<Due>,
     /// Read from the row before the consumer starts.
-    pub(crate) envelope: Envelope,
+    pub(crate) envelope: Arc<Envelope>,
     /// The message's name,
     pub(crate) message: Arc<str>,
     /// and those it had before.
@@ -113,7 +113,7 @@ impl<M: Module, T: Message + ConsumedBy<M>> Incoming<M> for T {
 
 /// The message of a delivery, of whatever version it is.
 pub(crate) fn decode<T: Message>(delivery: &Delivery) -> Result<T, Failure> {
-    let Envelope { content_type, version, .. } = &delivery.envelope;
+    let Envelope { content_type, version, .. } = &*delivery.envelope;
     // Versions before may have had another codec.
     if *version == T::VERSION && content_type != T::CONTENT_TYPE {
         let text = format!("the payload is `{content_type}`, but `{}` is `{}`", T::NAME, T::CONTENT_TYPE);

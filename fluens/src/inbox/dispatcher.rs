@@ -37,6 +37,8 @@ pub(crate) struct Dispatcher<M: Module> {
     pub(crate) some_overdue: bool,
     /// The last fetch brought few.
     pub(crate) few: bool,
+    /// The last fetch brought a large one: as many of its size as are fetched at once would be too much.
+    pub(crate) large: bool,
     /// Where a fetch begins.
     pub(crate) low_water: LowWater,
     /// What may have ended another process.
@@ -147,6 +149,7 @@ impl<M: Module> Dispatcher<M> {
         let sounds = self.low_water.wants_sounding(rows.len(), limits.batch);
         self.some_overdue = rows.iter().any(|row| row.overdue);
         self.few = i64::try_from(rows.len()).is_ok_and(|rows| rows < FEW);
+        self.large = rows.iter().any(|row| row.bytes() > limits.bytes / limits.batch.max(1));
         // A fetch that came back full, or was cut short by its bytes, left something behind. One that did not saw all
         // there was, and what is committed since rings.
         let more = rows.len() >= limits.batch || rows.iter().any(|row| row.standing != Standing::Run);
@@ -230,6 +233,7 @@ impl<M: Module> Dispatcher<M> {
             strict: self.inbox.consumer.options.order == Order::Strict
                 && fluens_diesel::guard!("held rows hold back their key"),
             few: self.few,
+            large: self.large,
             fairness_micros: fair.then(|| micros(limits.fairness)),
             full_keys: plan.full_keys(limits.batch),
             taken: plan.begin_fetch(),
@@ -306,13 +310,16 @@ impl<M: Module> Dispatcher<M> {
         let (db, consumer) = (self.inbox.consumer.db.clone(), self.inbox.consumer.id);
         let acks: Vec<Acked> = rows.iter().map(|row| Acked { seq: row.seq, attempt: row.attempt }).collect();
         let mut conn = db.writer().await?;
+        fluens_diesel::failpoint!("unknown: before");
         M::Db::set_unknown(&mut conn, &db.tables, &acks).await?;
+        fluens_diesel::failpoint!("unknown: set aside, nobody told");
         let mut news = false;
         for row in rows {
             let met = (row.slot, row.message.clone(), row.version);
             if !self.unknown.contains(&met) {
                 let slot = (consumer, row.slot);
                 M::Db::note_need(&mut conn, &db.tables, slot, row.version, &row.message).await?;
+                fluens_diesel::failpoint!("unknown: noted");
                 self.unknown.insert(met);
                 news = true;
                 let (name, message, version) = (&self.inbox.consumer.name, &row.message, row.version);

@@ -6,7 +6,13 @@ use fluens_diesel::{Acked, Due, Settle as _};
 
 use super::{Consumer, Inbox};
 use crate::{
-    Error, consumer::Delivery, failure::Failure, message::unread, module::Module, settle::code, testing::Kind,
+    Error,
+    consumer::Delivery,
+    failure::Failure,
+    message::{Envelope, unread},
+    module::Module,
+    settle::code,
+    testing::Kind,
 };
 
 impl<M: Module> Consumer<M> {
@@ -15,7 +21,12 @@ impl<M: Module> Consumer<M> {
         let envelope = serde_json::from_slice(&row.envelope).map_err(|error| {
             Failure::corrupt(code::ENVELOPE, format!("the envelope does not decode: {}", unread(&error)))
         })?;
-        Ok(Delivery {
+        Ok(self.delivery_of(row, Arc::new(envelope), attempt))
+    }
+
+    /// The same with an envelope that was read before.
+    pub(crate) fn delivery_of(&self, row: &Arc<Due>, envelope: Arc<Envelope>, attempt: u32) -> Delivery {
+        Delivery {
             row: row.clone(),
             envelope,
             message: self.message.clone(),
@@ -23,7 +34,7 @@ impl<M: Module> Consumer<M> {
             consumer: self.name.clone(),
             attempt,
             states: self.states.clone(),
-        })
+        }
     }
 
     /// Tells a test what happened.

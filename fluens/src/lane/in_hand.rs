@@ -19,6 +19,8 @@ const OVERDUE: i16 = i16::MAX;
 pub(crate) struct InHand {
     /// Shared with those who look at it: its bytes are not copied.
     pub(crate) row: Arc<Due>,
+    /// Read while others run: by the dispatcher, which has the time. `None`: it cannot be read.
+    pub(crate) envelope: Option<Arc<Envelope>>,
     /// The node that fetched it: in its name it is settled. Since then this process may have become another one.
     pub(crate) node: i64,
     /// The process of its last owner ended, perhaps because of it.
@@ -53,7 +55,9 @@ impl InHand {
         let history = History::read(row.history.as_deref());
         let alone = failed > 0 || suspect;
         let goes_first = row.overdue;
-        InHand { row: Arc::new(row), node, suspect, failed, alone, history, expires, goes_first, overdue }
+        let envelope = serde_json::from_slice(&row.envelope).ok().map(Arc::new);
+        let row = Arc::new(row);
+        InHand { row, envelope, node, suspect, failed, alone, history, expires, goes_first, overdue }
     }
 
     /// The runs that failed since it was published or replayed.
@@ -75,9 +79,9 @@ impl InHand {
 
     /// The message's id and key, for people: as far as its envelope can be read.
     pub(crate) fn identity(&self) -> (String, Option<String>) {
-        match serde_json::from_slice::<Envelope>(&self.row.envelope) {
-            Ok(envelope) => (envelope.id.to_string(), envelope.key),
-            Err(_) => (format!("of row {}", self.row.seq), None),
+        match &self.envelope {
+            Some(envelope) => (envelope.id.to_string(), envelope.key.clone()),
+            None => (format!("of row {}", self.row.seq), None),
         }
     }
 
@@ -105,7 +109,7 @@ impl Planned for InHand {
     }
 
     fn bytes(&self) -> usize {
-        self.row.payload.len() + self.row.envelope.len()
+        self.row.bytes()
     }
 
     fn is_old(&self, now: Moment) -> bool {

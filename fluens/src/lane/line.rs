@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeSet, VecDeque},
 };
 
 use fnv::FnvHashSet;
@@ -55,7 +55,7 @@ pub(crate) enum LineId {
 }
 
 pub(super) struct Line<T> {
-    pub(super) waiting: BTreeMap<Place, T>,
+    pub(super) waiting: Waiting<T>,
     pub(super) owner: Option<Lane>,
     /// Not before this time: its head failed a moment ago.
     pub(super) not_before: Option<Moment>,
@@ -64,7 +64,61 @@ pub(super) struct Line<T> {
 impl<T> Line<T> {
     /// By its place alone it would not be found: it may have aged since.
     pub(super) fn has(&self, seq: i64) -> bool {
-        self.waiting.keys().any(|(_, waiting)| *waiting == seq)
+        self.waiting.seqs().any(|waiting| waiting == seq)
+    }
+}
+
+/// Deliveries by their place. Most lines have one or two, and what comes later mostly stands behind: no tree is grown for them.
+pub(super) struct Waiting<T>(VecDeque<(Place, T)>);
+
+impl<T> Default for Waiting<T> {
+    fn default() -> Self {
+        Waiting(VecDeque::new())
+    }
+}
+
+impl<T> Waiting<T> {
+    pub(super) fn insert(&mut self, place: Place, item: T) {
+        if self.0.is_empty() {
+            self.0.reserve_exact(1);
+        }
+        match self.0.back() {
+            Some((last, _)) if *last >= place => {
+                match self.0.binary_search_by_key(&place, |(place, _)| *place) {
+                    Ok(at) => self.0[at].1 = item,
+                    Err(at) => self.0.insert(at, (place, item)),
+                }
+            }
+            _ => self.0.push_back((place, item)),
+        }
+    }
+
+    pub(super) fn first(&self) -> Option<&(Place, T)> {
+        self.0.front()
+    }
+
+    pub(super) fn pop_first(&mut self) -> Option<T> {
+        self.0.pop_front().map(|(_, item)| item)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn seqs(&self) -> impl Iterator<Item = i64> {
+        self.0.iter().map(|((_, seq), _)| *seq)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().map(|(_, item)| item)
+    }
+}
+
+impl<T> IntoIterator for Waiting<T> {
+    type Item = (Place, T);
+    type IntoIter = std::collections::vec_deque::IntoIter<(Place, T)>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
     }
 }
 

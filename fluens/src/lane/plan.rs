@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use fnv::{FnvHashMap, FnvHashSet};
 
-use super::line::{Lane, Line, LineId, Owned, Place, Planned, Remembered, Running};
+use super::line::{Lane, Line, LineId, Owned, Place, Planned, Remembered, Running, Waiting};
 use crate::{
     clock::Moment,
     node::{Slots, bit},
@@ -101,7 +101,7 @@ impl<T: Planned> Plan<T> {
         self.all_forgotten = false;
         self.forgotten.clear();
         self.ghosts.clear();
-        let waiting = self.lines.values().flat_map(|line| line.waiting.keys().map(|(_, seq)| *seq));
+        let waiting = self.lines.values().flat_map(|line| line.waiting.seqs());
         let aside = self.aside.keys().map(|(_, seq)| *seq);
         waiting.chain(aside).chain(self.running.keys().copied()).collect()
     }
@@ -143,7 +143,7 @@ impl<T: Planned> Plan<T> {
         self.unlist(id);
         let chosen = self.lines.get_mut(&id)?;
         chosen.owner = Some(lane);
-        let (_, item) = chosen.waiting.pop_first()?;
+        let item = chosen.waiting.pop_first()?;
         self.owned.entry(lane).or_default().lines.insert(id);
         self.list(id);
         self.waiting -= 1;
@@ -280,7 +280,7 @@ impl<T: Planned> Plan<T> {
     fn let_go_first(&mut self, id: LineId, old: impl Fn(&T) -> bool) {
         let Some(line) = self.lines.get(&id) else { return };
         let mut last_old: HashMap<i16, i64> = HashMap::new();
-        for item in line.waiting.values().filter(|item| old(item)) {
+        for item in line.waiting.iter().filter(|item| old(item)) {
             let last = last_old.entry(item.priority()).or_insert(i64::MIN);
             *last = (*last).max(item.seq());
         }
@@ -289,7 +289,7 @@ impl<T: Planned> Plan<T> {
         }
         self.unlist(id);
         if let Some(line) = self.lines.get_mut(&id) {
-            for mut item in std::mem::take(&mut line.waiting).into_values() {
+            for (_, mut item) in std::mem::take(&mut line.waiting) {
                 if last_old.get(&item.priority()).is_some_and(|last| item.seq() <= *last) {
                     item.go_first();
                 }
@@ -311,12 +311,12 @@ impl<T: Planned> Plan<T> {
         let id = item.line();
         self.unlist(id);
         let line = self.lines.entry(id).or_insert_with(|| Line {
-            waiting: BTreeMap::new(),
+            waiting: Waiting::default(),
             owner: None,
             not_before: None,
         });
         line.waiting.insert(item.place(), item);
-        let some_go_first = line.waiting.first_key_value().is_some_and(|(_, first)| first.goes_first());
+        let some_go_first = line.waiting.first().is_some_and(|(_, first)| first.goes_first());
         self.waiting += 1;
         self.list(id);
         if some_go_first {
@@ -329,7 +329,7 @@ impl<T: Planned> Plan<T> {
         if line.not_before.is_some() {
             return None;
         }
-        line.waiting.first_key_value().map(|(place, _)| *place)
+        line.waiting.first().map(|(place, _)| *place)
     }
 
     /// Takes a line out of the lists, before its head or owner changes.
@@ -338,7 +338,7 @@ impl<T: Planned> Plan<T> {
             if let Some(time) = line.not_before {
                 self.pausing.remove(&(time, id));
             }
-            if let Some((place, _)) = line.waiting.first_key_value() {
+            if let Some((place, _)) = line.waiting.first() {
                 let head = (*place, id);
                 if self.free.remove(&head) {
                     self.takeable -= line.waiting.len();
@@ -354,7 +354,7 @@ impl<T: Planned> Plan<T> {
     fn list(&mut self, id: LineId) {
         let Some(line) = self.lines.get(&id) else { return };
         let owner = line.owner.filter(|_| fluens_diesel::guard!("a key has one lane at a time"));
-        match (line.waiting.first_key_value(), owner, line.not_before) {
+        match (line.waiting.first(), owner, line.not_before) {
             (None, None, _) => {
                 self.lines.remove(&id);
             }

@@ -1,9 +1,9 @@
 //! How the plan forgets: what is in memory is no longer what is true, and is fetched again. What the database does not know
 //! of a delivery, its failures in memory, is remembered until then.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
-use super::{LineId, Plan, Planned, Remembered, Slots, bit};
+use super::{LineId, Plan, Planned, Remembered, Slots, Waiting, bit};
 use crate::clock::Moment;
 
 /// More than this is not remembered: memory is bounded.
@@ -16,12 +16,12 @@ impl<T: Planned> Plan<T> {
             self.forgotten.insert(id);
         }
         self.unlist(id);
-        let (mut forgotten, mut not_before) = (BTreeMap::new(), None);
+        let (mut forgotten, mut not_before) = (Waiting::default(), None);
         if let Some(line) = self.lines.get_mut(&id) {
             forgotten = std::mem::take(&mut line.waiting);
             not_before = line.not_before.take();
         }
-        for item in forgotten.values() {
+        for item in forgotten.iter() {
             // The pause is that of the one that failed.
             let pause = if item.memo().is_some() { not_before.take() } else { None };
             self.forget(item, pause, false);
@@ -82,7 +82,7 @@ impl<T: Planned> Plan<T> {
     /// Forgets what waits of these slots: it will be another node's.
     pub(crate) fn forget_slots(&mut self, slots: Slots) {
         let is_of = |item: &T| slots & bit(item.slot()) != 0;
-        let waiting = self.lines.iter().filter(|(_, line)| line.waiting.values().next().is_some_and(is_of));
+        let waiting = self.lines.iter().filter(|(_, line)| line.waiting.iter().next().is_some_and(is_of));
         let aside = self.aside.values().filter(|item| is_of(item)).map(Planned::line);
         let running = self.running.values().filter(|running| slots & bit(running.slot) != 0);
         let ids: HashSet<LineId> =

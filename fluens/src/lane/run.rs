@@ -37,11 +37,12 @@ pub(super) struct Ran {
 pub(super) enum Ended {
     Well(Ran),
     Failed {
+        items: Vec<InHand>,
         failure: Failure,
         touched: bool,
     },
     /// Those before it were not committed after all: it never happened.
-    InVain(Undone),
+    InVain(Vec<InHand>, Undone),
 }
 
 impl<M: Module> Worker<M> {
@@ -50,20 +51,29 @@ impl<M: Module> Worker<M> {
         &self,
         group: &Arc<Mutex<Group<M>>>,
         ran: &mut Vec<Ran>,
-        items: &[InHand],
+        items: Vec<InHand>,
     ) -> Ended {
         let consumer = &self.inbox.consumer;
-        let delivery = |item: &InHand| consumer.delivery(&item.row, item.counted() + 1);
-        let deliveries = match items.iter().map(delivery).collect::<Result<Vec<_>>>() {
-            Ok(all) => Arc::new(Deliveries::new(all)),
-            Err(failure) => return Ended::Failed { failure, touched: false },
-        };
+        // Mostly one: no room for more is made.
+        let mut all = Vec::with_capacity(items.len());
+        for item in &items {
+            let run = item.counted() + 1;
+            let delivery = match &item.envelope {
+                Some(envelope) => Ok(consumer.delivery_of(&item.row, envelope.clone(), run)),
+                None => consumer.delivery(&item.row, run),
+            };
+            match delivery {
+                Ok(delivery) => all.push(delivery),
+                Err(failure) => return Ended::Failed { items, failure, touched: false },
+            }
+        }
+        let deliveries = Arc::new(Deliveries::new(all));
         fluens_diesel::failpoint!("consume: before the consumer");
         let context = Context::new(group.clone(), deliveries.clone());
         let call = AssertUnwindSafe(self.call(context)).catch_unwind();
-        let ended = match self.watched(call, &deliveries.waited, group, ran, items).await {
+        let ended = match self.watched(call, &deliveries.waited, group, ran, &items).await {
             Ok(ended) => ended,
-            Err(undone) => return Ended::InVain(undone),
+            Err(undone) => return Ended::InVain(items, undone),
         };
         fluens_diesel::failpoint!("consume: after the consumer");
         match ended {
@@ -73,33 +83,27 @@ impl<M: Module> Worker<M> {
                 self.inbox.note_held(held, PATIENCE);
                 match result {
                     Ok(()) if !open.is_whole() => {
-                        Ended::Failed { failure: Failure::named("transaction", NOT_WHOLE), touched: true }
+                        let failure = Failure::named("transaction", NOT_WHOLE);
+                        Ended::Failed { items, failure, touched: true }
                     }
                     Ok(()) => {
                         open.has_run();
                         let (opened, refused) = (!open.is_unopened(), deliveries.take_refused());
-                        Ended::Well(Ran {
-                            items: items.to_vec(),
-                            deliveries,
-                            staged,
-                            faults,
-                            refused,
-                            opened,
-                        })
+                        Ended::Well(Ran { items, deliveries, staged, faults, refused, opened })
                     }
-                    Err(failure) => Ended::Failed { failure, touched: held.is_some() },
+                    Err(failure) => Ended::Failed { items, failure, touched: held.is_some() },
                 }
             }
             Some(Err(panic)) => {
                 let text = format!("the consumer panicked: {}", panic_text(&*panic));
                 let failure = Failure::named("panic", text);
-                Ended::Failed { failure, touched: group.lock().await.is_broken() }
+                Ended::Failed { items, failure, touched: group.lock().await.is_broken() }
             }
             None => {
                 let timeout = consumer.options.timeout.unwrap_or_default();
                 let text = format!("the consumer ran longer than its timeout of {timeout:?}");
                 let failure = Failure::named("timeout", text);
-                Ended::Failed { failure, touched: group.lock().await.is_broken() }
+                Ended::Failed { items, failure, touched: group.lock().await.is_broken() }
             }
         }
     }

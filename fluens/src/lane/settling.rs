@@ -165,7 +165,7 @@ impl<M: Module> Worker<M> {
         let (mut outgoing, rules) = (Outgoing::default(), &self.inbox.consumer.rules);
         for ran in batch {
             let cause = ran.deliveries.first();
-            let origin = Origin { module: M::NAME, cause: Some(&cause.envelope), rules };
+            let origin = Origin { module: M::NAME, cause: Some(&*cause.envelope), rules };
             for staged in ran.staged.drain(..) {
                 outgoing.names.push(staged.name());
                 outgoing.rows.push(staged.into_row(origin)?);

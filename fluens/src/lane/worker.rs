@@ -74,13 +74,13 @@ impl<M: Module> Worker<M> {
                 }
             };
             let items = self.with_others(item).await;
-            match self.one(&group, &mut ran, &items).await {
+            match self.one(&group, &mut ran, items).await {
                 Ended::Well(done) if done.refused.is_empty() => ran.push(done),
                 Ended::Well(done) => self.partly(&group, done).await,
-                Ended::Failed { failure, touched } => {
+                Ended::Failed { items, failure, touched } => {
                     self.fail(&group, &mut ran, items, failure, touched).await;
                 }
-                Ended::InVain(undone) => {
+                Ended::InVain(items, undone) => {
                     group.lock().await.roll_back().await;
                     self.give_back(items, undone);
                 }

@@ -1,43 +1,109 @@
 //! What travels with a payload, unchanged, from the publisher to every consumer.
 
-use std::{collections::BTreeMap, fmt};
+use std::{borrow::Cow, collections::BTreeMap, fmt};
 
 use chrono::{DateTime, Utc};
 use fluens_diesel::Id;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Everything about a message but its payload. Evolves by addition only: an old node reads a newer envelope.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Envelope {
     /// The version of this envelope's own format.
-    #[serde(rename = "v")]
     pub format: u32,
     /// The message's identity, the same for all its consumers and all attempts.
     pub id: Id,
     /// What it belongs to: handed on to every message that a consumer of it publishes.
     pub correlation: Id,
     /// The message whose consumer published this one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation: Option<Id>,
     /// The module that published it.
     pub module: String,
     /// The version of the message's fields.
     pub version: u32,
     /// The MIME type of the payload.
-    pub content_type: String,
+    pub content_type: Cow<'static, str>,
     /// The partition key, as text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Not before this time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_at: Option<DateTime<Utc>>,
     /// The module that is told if the message fails, if not the one that published it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault_to: Option<String>,
     /// The publisher's own headers.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
+}
+
+/// As it is stored. What most messages have in common is left out: every byte is written, logged, fetched and read again for
+/// every consumer.
+#[derive(Serialize, Deserialize)]
+struct Stored<'a> {
+    v: u32,
+    id: Id,
+    /// Its own id, if nothing came before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    correlation: Option<Id>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    causation: Option<Id>,
+    module: Cow<'a, str>,
+    /// The first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    version: Option<u32>,
+    /// JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content_type: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    available_at: Option<DateTime<Utc>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fault_to: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    headers: Cow<'a, BTreeMap<String, String>>,
+}
+
+const JSON: &str = "application/json";
+
+fn is_empty(headers: &BTreeMap<String, String>) -> bool {
+    headers.is_empty()
+}
+
+impl Serialize for Envelope {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let stored = Stored {
+            v: self.format,
+            id: self.id,
+            correlation: Some(self.correlation).filter(|correlation| *correlation != self.id),
+            causation: self.causation,
+            module: Cow::Borrowed(&self.module),
+            version: Some(self.version).filter(|version| *version != 1),
+            content_type: Some(Cow::Borrowed(&*self.content_type)).filter(|content| content != JSON),
+            key: self.key.as_deref().map(Cow::Borrowed),
+            available_at: self.available_at,
+            fault_to: self.fault_to.as_deref().map(Cow::Borrowed),
+            headers: Cow::Borrowed(&self.headers),
+        };
+        stored.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Envelope {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Stored::deserialize(deserializer)?;
+        Ok(Envelope {
+            format: stored.v,
+            id: stored.id,
+            correlation: stored.correlation.unwrap_or(stored.id),
+            causation: stored.causation,
+            module: stored.module.into_owned(),
+            version: stored.version.unwrap_or(1),
+            content_type: stored.content_type.map_or(Cow::Borrowed(JSON), |other| other.into_owned().into()),
+            key: stored.key.map(Cow::into_owned),
+            available_at: stored.available_at,
+            fault_to: stored.fault_to.map(Cow::into_owned),
+            headers: stored.headers.into_owned(),
+        })
+    }
 }
 
 /// Without the key and what the headers say: what is printed ends up in logs.
@@ -68,7 +134,7 @@ impl Envelope {
             causation: None,
             module: String::new(),
             version: 1,
-            content_type: String::new(),
+            content_type: Cow::Borrowed(""),
             key: None,
             available_at: None,
             fault_to: None,
@@ -84,6 +150,32 @@ impl Envelope {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_usual_is_not_stored() {
+        let usual =
+            Envelope { module: "orders".into(), content_type: JSON.into(), ..Envelope::anew(Id::new()) };
+        let stored = format!(r#"{{"v":1,"id":"{}","module":"orders"}}"#, usual.id);
+        assert_eq!(String::from_utf8(usual.to_bytes()).unwrap(), stored);
+        assert_eq!(serde_json::from_str::<Envelope>(&stored).unwrap(), usual);
+    }
+
+    #[test]
+    fn what_is_not_usual_is() {
+        let headers = BTreeMap::from([("tenant".to_owned(), "7".to_owned())]);
+        let unusual = Envelope {
+            correlation: Id::new(),
+            causation: Some(Id::new()),
+            version: 2,
+            content_type: "text/plain".into(),
+            key: Some("a \"key\"".into()),
+            available_at: DateTime::from_timestamp(1_800_000_000, 5_000),
+            fault_to: Some("audit".into()),
+            headers,
+            ..Envelope::anew(Id::new())
+        };
+        assert_eq!(serde_json::from_slice::<Envelope>(&unusual.to_bytes()).unwrap(), unusual);
+    }
 
     #[test]
     fn fields_of_a_newer_format_are_ignored() {

@@ -205,7 +205,7 @@ impl Staged {
             causation: origin.cause.map(|cause| cause.id),
             module: origin.module.to_owned(),
             version: self.version,
-            content_type: self.content_type.to_owned(),
+            content_type: self.content_type.into(),
             key: self.key.map(|key| key.text),
             available_at: self.available_at,
             fault_to: self.fault_to.map(str::to_owned),

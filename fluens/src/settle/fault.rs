@@ -172,7 +172,7 @@ pub(crate) struct NewFault<'a> {
 impl NewFault<'_> {
     /// The row to store, for whoever published the message.
     pub(crate) fn into_row(self, about: &Delivery, module: &'static str) -> NewMessage {
-        let Envelope { id, correlation, key, version, .. } = about.envelope.clone();
+        let Envelope { id, correlation, key, version, .. } = (*about.envelope).clone();
         let told = Told {
             code: self.code.to_owned(),
             given_up: self.given_up,
@@ -193,7 +193,7 @@ impl NewFault<'_> {
             causation: Some(id),
             module: module.to_owned(),
             version: 1,
-            content_type: "application/json".to_owned(),
+            content_type: "application/json".into(),
             key,
             available_at: None,
             fault_to: None,

@@ -47,7 +47,7 @@ impl<M: Module> TestContext<M> {
         let mut envelope = Envelope::anew(staged.id());
         M::NAME.clone_into(&mut envelope.module);
         envelope.version = T::VERSION;
-        T::CONTENT_TYPE.clone_into(&mut envelope.content_type);
+        envelope.content_type = T::CONTENT_TYPE.into();
         envelope.key = staged.key().map(str::to_owned);
         let row = Due {
             seq: 0,
@@ -71,7 +71,7 @@ impl<M: Module> TestContext<M> {
         };
         let delivery = Delivery {
             row: row.into(),
-            envelope,
+            envelope: envelope.into(),
             message: T::NAME.into(),
             aliases: T::ALIASES,
             consumer: "test".into(),

@@ -26,7 +26,9 @@ macro_rules! stamp_control {
                             pause.execute(conn).await?
                         }
                     };
+                    $crate::failpoint!("pause: noted, nobody told");
                     MoveOn { tables: tables.clone() }.get_result::<(i64,)>(conn).await?;
+                    $crate::failpoint!("pause: before COMMIT");
                     Ok(paused > 0)
                 })
                 .await
@@ -47,7 +49,9 @@ macro_rules! stamp_control {
                             ResumeConsumer { tables: tables.clone(), consumer }.execute(conn).await?
                         }
                     };
+                    $crate::failpoint!("resume: goes on, nobody told");
                     MoveOn { tables: tables.clone() }.get_result::<(i64,)>(conn).await?;
+                    $crate::failpoint!("resume: before COMMIT");
                     Ok(resumed > 0)
                 })
                 .await

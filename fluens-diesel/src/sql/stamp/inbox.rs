@@ -20,9 +20,8 @@ macro_rules! stamp_inbox {
 
             async fn fetch(conn: &mut Self::Conn, tables: &Tables, fetch: &Fetch) -> QueryResult<Vec<Due>> {
                 Self::alone(conn, tables, async |conn| {
-                    if fetch.few
-                        && fetch.fairness_micros.is_none()
-                        && let Some(rows) = Self::fetch_few(conn, tables, fetch).await?
+                    if fetch.fairness_micros.is_none()
+                        && let Some(rows) = Self::fetch_quickly(conn, tables, fetch).await?
                     {
                         return Ok(rows.into_iter().map(due).collect());
                     }
@@ -66,6 +65,7 @@ macro_rules! stamp_inbox {
                         $crate::failpoint!("promote: before COMMIT");
                     }
                     let recognized = Recognize::new(tables, fetch).execute(conn).await?;
+                    $crate::failpoint!("unknown: recognized, before COMMIT", recognized > 0);
                     let released = Release { tables: tables.clone(), consumer, held_slots, limit: LIMIT };
                     Ok(due.len() + recognized + released.execute(conn).await?)
                 })

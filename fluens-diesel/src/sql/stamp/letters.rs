@@ -87,6 +87,7 @@ macro_rules! stamp_letters {
                         return Ok(None);
                     };
                     Self::free(conn, tables, &letter).await?;
+                    $crate::failpoint!("skip: before COMMIT");
                     Ok(Some(letter.consumer))
                 })
                 .await

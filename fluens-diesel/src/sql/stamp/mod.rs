@@ -19,8 +19,8 @@ use diesel_async::{AsyncConnection, TransactionManager};
 use super::bind::List;
 use crate::Connect;
 
-/// `stamp!(Db, MIGRATIONS)` implements all roles but [`Connect`]. The store brings what differs: `alone`,
-/// `fetch_few`, `load_ready`, `lock_keys`, `lock_upkeep`, `lock_schema`, `stood_in_line` and `create_schema`.
+/// `stamp!(Db, MIGRATIONS)` implements all roles but [`Connect`]. The store brings what differs: `alone`, `ack_rows`,
+/// `fetch_quickly`, `load_ready`, `lock_keys`, `lock_upkeep`, `lock_schema`, `stood_in_line` and `create_schema`.
 macro_rules! stamp {
     ($store:ty, $migrations:expr) => {
         $crate::sql::stamp_prelude::stamp_inbox!($store);
@@ -92,8 +92,8 @@ pub(crate) mod prelude {
             },
             schema::{self, HasSchema, ReadVersion},
             settle::{
-                Ack, AckAlike, AckOne, Archive, Expire, Halt, Hold, Park, SetAside, SetUnknown, Supersede,
-                Suspect, WriteLetter, columns, the_same,
+                Archive, Expire, Halt, Hold, Park, SetAside, SetUnknown, Supersede, Suspect, WriteLetter,
+                columns,
             },
             text::micros,
             upkeep::{

@@ -9,17 +9,8 @@ macro_rules! stamp_settle {
                 node: i64,
                 rows: &[Acked],
             ) -> QueryResult<usize> {
-                Self::alone_writing(conn, tables, async |conn| {
-                    if let [Acked { seq, attempt }] = *rows {
-                        return AckOne { tables: tables.clone(), node, seq, attempt }.execute(conn).await;
-                    }
-                    let (seqs, attempts) = columns(rows);
-                    if let Some(attempt) = the_same(&attempts) {
-                        return AckAlike { tables: tables.clone(), node, seqs, attempt }.execute(conn).await;
-                    }
-                    Ack { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
-                })
-                .await
+                Self::alone_writing(conn, tables, async |conn| Self::ack_rows(conn, tables, node, rows).await)
+                    .await
             }
 
             async fn hold(

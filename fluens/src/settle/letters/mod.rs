@@ -198,6 +198,7 @@ impl<M: Module> DeadLetters<M> {
         }
         let mut conn = self.db.writer().await?;
         let consumer = M::Db::skip(&mut conn, &self.db.tables, id).await?;
+        fluens_diesel::failpoint!("skip: after COMMIT");
         drop(conn);
         self.decided(id, consumer)
     }
@@ -291,7 +292,7 @@ fn edited<T: Message>(letter: &Letter, message: &T) -> Result<Edit, Error> {
         serde_json::from_slice(&letter.envelope).unwrap_or_else(|_| Envelope::anew(letter.message_id));
     let key = message.key();
     envelope.version = T::VERSION;
-    T::CONTENT_TYPE.clone_into(&mut envelope.content_type);
+    envelope.content_type = T::CONTENT_TYPE.into();
     envelope.key = key.as_ref().map(|key| key.text.clone());
     let hash = key.as_ref().map(|key| key.hash);
     Ok(Edit {
