@@ -1,11 +1,14 @@
 //! P2: a consumer's effects, its messages and its acknowledgement commit in one transaction.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use fluens::{Error, prelude::*};
 use fluens_tests::probe::{Probe, in_time};
 
-use super::support::{create_effects, database, effects, inbox_rows, needs, write_effect};
+use super::support::{create_effects, database, effects, execute, inbox_rows, needs, write_effect};
 use crate::db;
 
 fluens::module! {
@@ -109,6 +112,54 @@ async fn of_two_nodes_that_ran_the_same_delivery_one_commits() {
     in_time("both nodes", async { tokio::join!(one.settled(), two.settled()) }).await;
     assert_eq!(effects(&consuming).await, (0..1_000).collect::<Vec<_>>(), "each effect exactly once");
     assert_eq!(inbox_rows(&consuming, "true").await, 0);
+}
+
+/// Where the acknowledgement stands alone there is nothing to roll back. But what it did not find is somebody else's, and so
+/// is the line behind it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_acknowledgement_alone_that_finds_too_little_ends_the_line() {
+    fluens::module! { Lined { db: db::Db, publishes: [Turn], consumes: [Turn] } }
+    #[message(name = "lined.turn", partition = key)]
+    struct Turn {
+        key: i64,
+        n: i64,
+    }
+    #[consumer(own_transaction)]
+    async fn turn(turn: Turn, probe: State<Probe>, ctx: &mut Context<Lined>) -> Result {
+        probe.saw(format!("{} attempt {}", turn.n, ctx.attempt()));
+        if turn.n == 1 {
+            probe.pass_gate().await;
+        }
+        Ok(())
+    }
+    let (url, probe) = (database!(), Probe::default());
+    let app =
+        fluens::app!(Lined, .., |app| app.database(url).state(probe.clone()).poll(Duration::from_millis(20)))
+            .start()
+            .await
+            .unwrap();
+    let lined = Lined::of(&app);
+    lined.publish_all(&[1, 2, 3].map(|n| Turn { key: 1, n })).await.unwrap();
+    probe.wait_for_event("1 attempt 1").await;
+    // As another node would that ran it and failed.
+    execute(
+        &lined,
+        "UPDATE fluens_inbox SET state = 2, attempt = 1 WHERE seq = (SELECT min(seq) FROM fluens_inbox)",
+    )
+    .await;
+    probe.open_gate(2);
+    in_time("the others to be dealt with", async {
+        while inbox_rows(&lined, "state = 0").await > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(probe.events(), ["1 attempt 1"], "nobody passes it");
+    execute(&lined, &format!("UPDATE fluens_inbox SET due_at = {} WHERE state = 2", db::NOW)).await;
+    let all = probe.wait_for(4).await;
+    assert_eq!(all, ["1 attempt 1", "1 attempt 2", "2 attempt 1", "3 attempt 1"]);
+    in_time("the end", app.settled()).await;
+    assert_eq!(inbox_rows(&lined, "true").await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fluens::{Keep, message, prelude::*, testing};
 use fluens_tests::probe::{Probe, in_time};
 
-use super::support::{Audit, Gossip, Orders, Placed, Spoiled, Wrong, ask, places};
+use super::support::{Audit, Gossip, Orders, Placed, Spoiled, WAITING, Wrong, ask, places};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_reaches_consumers_here_and_there_and_is_marked_as_sent() {
@@ -43,6 +43,21 @@ async fn what_arrives_twice_is_one_message() {
     Orders::of(&app).publish(&Placed { order: 1 }).await.unwrap();
     in_time("all of it", app.settled()).await;
     app.upkeep().await.unwrap();
+    assert_eq!(probe.count("audit 1"), 1);
+}
+
+/// Fault 23: what it is known by is kept, whatever the retention of ids says, for as long as it may come again.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_again_when_the_retention_is_over_is_one_message() {
+    let (places, probe) = (places!(), Probe::default());
+    let spoiled = Spoiled::by(Wrong::Unheard);
+    let app = places.app(&probe, &spoiled).keep(Keep::Seen, Duration::ZERO).start().await.unwrap();
+    Orders::of(&app).publish(&Placed { order: 1 }).await.unwrap();
+    probe.wait_for_event("audit 1").await;
+    app.upkeep().await.unwrap();
+    spoiled.set(Wrong::Nothing);
+    in_time("what comes again", app.settled()).await;
+    assert_eq!(ask(&app, WAITING).await, [""; 0], "it has arrived");
     assert_eq!(probe.count("audit 1"), 1);
 }
 

@@ -192,6 +192,8 @@ pub(crate) enum Wrong {
     Flaky,
     /// All comes twice.
     Twice,
+    /// It is delivered, and nobody hears.
+    Unheard,
     /// Nothing is taken, and the answer is about something else or says two things at once.
     Garbage,
     /// It never answers.
@@ -266,6 +268,7 @@ impl Around {
                 assert!(first.iter().all(|ack| ack.answer == Answer::Delivered), "{first:?}");
                 self.inner.deliver(parcel).await
             }
+            Wrong::Unheard => self.inner.deliver(parcel).await.and_then(|_| down()),
             Wrong::Garbage => {
                 let unknown = Ack::new(Id::new(), Answer::Delivered);
                 let both = parcel.messages.iter().flat_map(|message| {

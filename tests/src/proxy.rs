@@ -1,10 +1,10 @@
-//! Stands between a program and its server, and cuts a connection at a statement of the test's choice.
+//! Stands between a program and its server, and cuts connections: at a statement of the test's choice, or all at once.
 //!
 //! ```no_run
 //! use fluens_tests::proxy::{Cut, Proxy};
 //!
 //! # async fn f(url: &str) {
-//! let proxy = Proxy::before(url).await;
+//! let proxy = Proxy::before(url);
 //! let cut = proxy.cut_commit_of("orders.placed", Cut::Reply);
 //! // ... whoever is connected to `proxy.url()` and publishes one next is never told that it was committed
 //! cut.wait().await;
@@ -13,16 +13,25 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex},
+    net::{Ipv4Addr, TcpListener as Listener},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    thread,
 };
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
+    runtime::Builder,
+    sync::{Semaphore, oneshot, watch},
 };
 
 use crate::probe::in_time;
+
+/// How the wire protocol says it. With its end: `READ COMMITTED` is something else.
+const COMMIT: &str = "COMMIT\0";
 
 /// Where a connection is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +44,35 @@ pub enum Cut {
     Reply,
 }
 
-/// Everything that comes to its address goes to the server, and back.
+/// Everything that comes to its address goes to the server, and back. It has a thread of its own: neither side waits for the
+/// other's, and whoever uses it need not be asynchronous.
 pub struct Proxy {
     url: String,
-    armed: Arc<Mutex<Vec<Armed>>>,
+    shared: Arc<Shared>,
+    _open: oneshot::Sender<()>,
+}
+
+/// What all connections look at.
+#[derive(Default)]
+struct Shared {
+    armed: Mutex<Vec<Armed>>,
+    cuts: AtomicUsize,
+    /// Every connection listens, and ends when something is said.
+    all: watch::Sender<()>,
+}
+
+impl Shared {
+    fn armed(&self) -> MutexGuard<'_, Vec<Armed>> {
+        self.armed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first that waits for something in these bytes. A client writes a message at once, so none is torn.
+    fn met(&self, bytes: &[u8], transaction: &[u8]) -> Option<Armed> {
+        let mut armed = self.armed();
+        let asked = |one: &Armed| has(bytes, &one.statement) && has(transaction, &one.with);
+        let place = armed.iter().position(asked)?;
+        Some(armed.remove(place))
+    }
 }
 
 /// A cut that is to happen, once.
@@ -71,21 +105,24 @@ impl Proxy {
     /// # Panics
     ///
     /// When the url has no host and port, or no port is free.
-    pub async fn before(url: &str) -> Proxy {
+    pub fn before(url: &str) -> Proxy {
         let (front, rest) = url.split_once('@').expect("a user");
         let (server, database) = rest.split_once('/').expect("a database");
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+        listener.set_nonblocking(true).expect("a socket");
         let port = listener.local_addr().expect("an address").port();
-        let armed: Arc<Mutex<Vec<Armed>>> = Arc::default();
-        let (server, to_cut) = (server.to_owned(), armed.clone());
-        tokio::spawn(async move {
-            while let Ok((client, _)) = listener.accept().await {
-                if let Ok(server) = TcpStream::connect(&server).await {
-                    tokio::spawn(carry(client, server, to_cut.clone()));
+        let (shared, (open, closed)) = (Arc::<Shared>::default(), oneshot::channel());
+        let (server, of_all) = (server.to_owned(), shared.clone());
+        thread::spawn(move || {
+            let runtime = Builder::new_current_thread().enable_io().build().expect("a runtime");
+            runtime.block_on(async {
+                tokio::select! {
+                    _ = closed => {}
+                    _ = listen(listener, &server, of_all) => {}
                 }
-            }
+            });
         });
-        Proxy { url: format!("{front}@127.0.0.1:{port}/{database}"), armed }
+        Proxy { url: format!("{front}@127.0.0.1:{port}/{database}"), shared, _open: open }
     }
 
     /// The address to connect to instead.
@@ -93,15 +130,26 @@ impl Proxy {
         self.url.clone()
     }
 
+    /// Cuts all connections there are. Returns how many.
+    pub fn cut_all(&self) -> usize {
+        let connections = self.shared.all.receiver_count();
+        self.shared.all.send_replace(());
+        connections
+    }
+
     /// Cuts the next connection on which this is asked.
     pub fn cut_next(&self, statement: &str, cut: Cut) -> Armed {
         self.arm(statement, "", Some(cut))
     }
 
+    /// Cuts the next connection that commits.
+    pub fn cut_commit(&self, cut: Cut) -> Armed {
+        self.arm(COMMIT, "", Some(cut))
+    }
+
     /// Cuts the next connection that commits a transaction in which this was asked.
     pub fn cut_commit_of(&self, asked: &str, cut: Cut) -> Armed {
-        // With its end: `READ COMMITTED` is something else.
-        self.arm("COMMIT\0", asked, Some(cut))
+        self.arm(COMMIT, asked, Some(cut))
     }
 
     /// Waits for the next time that this is asked, and lets it pass.
@@ -109,49 +157,71 @@ impl Proxy {
         self.arm(statement, "", None)
     }
 
+    /// What was to be cut and was not is left alone.
+    pub fn disarm(&self) {
+        self.shared.armed().clear();
+    }
+
+    /// How often a statement was cut off.
+    pub fn cuts(&self) -> usize {
+        self.shared.cuts.load(SeqCst)
+    }
+
     fn arm(&self, statement: &str, with: &str, cut: Option<Cut>) -> Armed {
         let (statement, with) = (statement.to_owned(), with.to_owned());
         let never = || Arc::new(Semaphore::new(0));
         let armed = Armed { statement, with, cut, happened: never(), released: never() };
-        self.armed.lock().expect("nobody panics with it").push(armed.clone());
+        self.shared.armed().push(armed.clone());
         armed
     }
-}
-
-/// The first that waits for something in these bytes. A client writes a message at once, so none is torn.
-fn met(armed: &Mutex<Vec<Armed>>, bytes: &[u8], transaction: &[u8]) -> Option<Armed> {
-    let mut armed = armed.lock().expect("nobody panics with it");
-    let asked = |one: &Armed| has(bytes, &one.statement) && has(transaction, &one.with);
-    let place = armed.iter().position(asked)?;
-    Some(armed.remove(place))
 }
 
 fn has(bytes: &[u8], part: &str) -> bool {
     part.is_empty() || bytes.windows(part.len()).any(|bytes| bytes == part.as_bytes())
 }
 
+async fn listen(listener: Listener, server: &str, shared: Arc<Shared>) -> io::Result<()> {
+    let listener = TcpListener::from_std(listener)?;
+    loop {
+        let (client, _) = listener.accept().await?;
+        // The server may be down: then the program hears at once.
+        if let Ok(server) = TcpStream::connect(server).await {
+            let all = shared.all.subscribe();
+            tokio::spawn(carry(client, server, shared.clone(), all));
+        }
+    }
+}
+
 async fn carry(
     mut client: TcpStream,
     mut server: TcpStream,
-    armed: Arc<Mutex<Vec<Armed>>>,
+    shared: Arc<Shared>,
+    mut all: watch::Receiver<()>,
 ) -> io::Result<()> {
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let (mut asked, mut answered, mut transaction) = (vec![0; 64 << 10], vec![0; 64 << 10], Vec::new());
     loop {
         tokio::select! {
+            _ = all.changed() => return Ok(()),
             read = client.read(&mut asked) => match read? {
                 0 => return Ok(()),
-                read => match met(&armed, &asked[..read], &transaction) {
+                read => match shared.met(&asked[..read], &transaction) {
                     Some(Armed { cut: Some(cut), happened, released, .. }) => {
-                        cut_off(cut, client, server, &asked[..read], &happened, &released).await?;
+                        if cut == Cut::Reply {
+                            server.write_all(&asked[..read]).await?;
+                            answer(&mut server).await?;
+                        }
+                        drop(client);
+                        shared.cuts.fetch_add(1, SeqCst);
+                        happened.add_permits(1);
+                        if cut == Cut::Silence {
+                            released.acquire().await.expect("never closed").forget();
+                        }
                         return Ok(());
                     }
                     passes => {
-                        if has(&asked[..read], "BEGIN") {
-                            transaction.clear();
-                        }
-                        transaction.extend_from_slice(&asked[..read]);
+                        remember(&mut transaction, &asked[..read]);
                         server.write_all(&asked[..read]).await?;
                         if let Some(watched) = passes {
                             watched.happened.add_permits(1);
@@ -167,24 +237,16 @@ async fn carry(
     }
 }
 
-async fn cut_off(
-    cut: Cut,
-    client: TcpStream,
-    mut server: TcpStream,
-    asked: &[u8],
-    happened: &Semaphore,
-    released: &Semaphore,
-) -> io::Result<()> {
-    if cut == Cut::Reply {
-        server.write_all(asked).await?;
-        answer(&mut server).await?;
+/// What was asked in the transaction that is open; outside of one nothing.
+fn remember(transaction: &mut Vec<u8>, asked: &[u8]) {
+    if has(asked, "BEGIN") {
+        transaction.clear();
+        transaction.extend_from_slice(asked);
+    } else if has(asked, COMMIT) || has(asked, "ROLLBACK\0") {
+        transaction.clear();
+    } else if !transaction.is_empty() {
+        transaction.extend_from_slice(asked);
     }
-    drop(client);
-    happened.add_permits(1);
-    if cut == Cut::Silence {
-        released.acquire().await.expect("never closed").forget();
-    }
-    Ok(())
 }
 
 /// Reads until the server is ready for the next statement.

@@ -52,7 +52,7 @@ async fn written(doubtful: &Handle<Doubtful>) -> Vec<i64> {
 macro_rules! behind_a_proxy {
     ($probe:expr, $poll:expr) => {{
         let Some(cluster) = Cluster::shared() else { return eprintln!("left out: no server is installed") };
-        let proxy = Proxy::before(&cluster.create_database()).await;
+        let proxy = Proxy::before(&cluster.create_database());
         let (url, probe) = (proxy.url(), $probe.clone());
         let app = fluens::app!(Doubtful, |app| app.database(url).state(probe).poll($poll));
         let app = app.start().await.unwrap();

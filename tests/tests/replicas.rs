@@ -14,6 +14,8 @@ mod pooler;
 #[cfg(feature = "postgres")]
 #[path = "replicas/start.rs"]
 mod start;
+#[path = "replicas/stopping.rs"]
+mod stopping;
 #[path = "replicas/takeover.rs"]
 mod takeover;
 #[cfg(feature = "postgres")]

@@ -1,18 +1,19 @@
 //! What `scripts/torture` does: programs that use fluens are killed, frozen and cut off, and a ledger says what that cost.
 //!
 //! `place` has the databases and what the ledgers in them say, `life` a worker from its start to its end, `sweep` kills one at
-//! every failpoint, `storm` does anything to several at random (`choices`), also to their connections (`proxy`), and `report`
-//! prints what came of it.
+//! every failpoint, `storm` does anything to several at random (`choices`), also to their connections, and `report`
+//! prints what came of it. What workers can be told to do has its names in `parts`.
 #![cfg(feature = "failpoints")]
 
 pub mod place;
+
+pub mod parts;
 
 pub mod life;
 
 pub mod sweep;
 
 pub mod choices;
-pub mod proxy;
 pub mod storm;
 
 pub mod report;

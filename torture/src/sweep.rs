@@ -4,38 +4,12 @@ use fluens_tests::{ledger::Verdict, world::World};
 
 use crate::{
     life::{End, Life, Part},
+    parts::LIFE,
     place::Place,
 };
 
-/// All parts, for those who have time.
-pub const PARTS: [&str; 23] = [
-    "plain",
-    "single",
-    "own",
-    "follow",
-    "flaky",
-    "late",
-    "held",
-    "dead",
-    "fault",
-    "later",
-    "brief",
-    "slow",
-    "panic",
-    "savepoint",
-    "newest",
-    "once",
-    "cancel",
-    "carry",
-    "refuse",
-    "upkeep",
-    "tick",
-    "nap",
-    "hush",
-];
-
 /// What a worker passes a failpoint with: the beginning of its name, and the parts.
-const SCENES: [(&str, &[&str]); 28] = [
+const SCENES: [(&str, &[&str]); 32] = [
     ("append: unique", &["once"]),
     ("append: keys", &["once"]),
     ("node: beaten", &["tick", "tick"]),
@@ -62,6 +36,10 @@ const SCENES: [(&str, &[&str]); 28] = [
     ("bury:", &["dead"]),
     ("replay:", &["dead"]),
     ("discard:", &["dead"]),
+    ("skip:", &["skip"]),
+    ("unknown:", &["unknown"]),
+    ("pause:", &["pause"]),
+    ("resume:", &["pause"]),
     ("relay:", &["carry", "refuse"]),
     ("", &["plain", "follow"]),
 ];
@@ -147,10 +125,10 @@ impl<W: World> Sweep<'_, W> {
 
     fn parts(&self, point: &str) -> &'static [&'static str] {
         if self.all_parts {
-            return &PARTS;
+            return &LIFE;
         }
         let scene = SCENES.iter().find(|(beginning, _)| point.starts_with(beginning));
-        scene.map_or(&PARTS, |(_, parts)| parts)
+        scene.map_or(&LIFE, |(_, parts)| parts)
     }
 }
 
@@ -161,4 +139,15 @@ fn leave_a_corpse<W: World>(place: &Place<W>) {
     victim.tell(&format!("do plain {} 0", place.numbers()));
     victim.wait_for(1, "begun");
     victim.kill();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SCENES;
+    use crate::parts::place_of;
+
+    #[test]
+    fn scenes_are_made_of_parts() {
+        assert!(SCENES.iter().flat_map(|(_, parts)| *parts).all(|part| place_of(part).is_some()));
+    }
 }

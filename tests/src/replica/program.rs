@@ -5,6 +5,7 @@
 //
 // - `publish 1 100 7 write` publishes the messages 1 to 100 on 7 keys; what their consumer does is the last word. One more
 //   number is added to the keys. `later` is due after a second;
+// - `crowd 8 1 400` has eight threads publish the messages 1 to 400, each in a transaction that reads before it writes;
 // - `pass 3` lets three messages pass the gate, `open` all;
 // - `status` prints what `app.status()` says;
 // - the end of the input changes nothing: it serves until it is told to stop.
@@ -106,6 +107,37 @@ async fn publish(words: &[&str], replicas: &Handle<Replicas>) -> Result {
     Ok(())
 }
 
+/// Threads of the program's own, each with its part of the numbers.
+fn crowd(threads: i64, numbers: std::ops::RangeInclusive<i64>, replicas: &Handle<Replicas>) -> Result {
+    let runtime = tokio::runtime::Handle::current();
+    let work = |thread: i64| {
+        let mine = numbers.clone().filter(move |n| n % threads == thread);
+        mine.map(|n| runtime.block_on(read_and_write(n, replicas))).collect::<Result<Vec<()>>>()
+    };
+    tokio::task::block_in_place(|| {
+        std::thread::scope(|scope| {
+            let all: Vec<_> = (0..threads).map(|thread| scope.spawn(move || work(thread))).collect();
+            all.into_iter().try_for_each(|thread| thread.join().expect("no panic").map(drop))
+        })
+    })
+}
+
+/// Whoever reads first and writes then is refused by SQLite, if somebody wrote in between.
+async fn read_and_write(n: i64, replicas: &Handle<Replicas>) -> Result {
+    replicas
+        .transaction(async |tx| -> Result {
+            let id = dice() % 1000;
+            let pieces = stock::table.filter(stock::id.eq(id)).select(stock::pieces);
+            let pieces: i64 = pieces.first(tx.conn()).await?;
+            let taken = fluens::diesel::update(stock::table.filter(stock::id.eq(id))).set(stock::pieces.eq(pieces));
+            taken.execute(tx.conn()).await?;
+            insert_sent(&[sent::n.eq(n)], tx.conn()).await?;
+            tx.publish(&Work { n, key: n, act: "write".to_owned() });
+            Ok(())
+        })
+        .await
+}
+
 fluens::run!(Replicas, |app| app.state(GATE.clone()), async |app| {
     let mut orders = orders(GATE.clone());
     let replicas = Replicas::of(app);
@@ -119,6 +151,10 @@ fluens::run!(Replicas, |app| app.state(GATE.clone()), async |app| {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words[..] {
             ["publish", ref words @ ..] => publish(words, &replicas).await?,
+            ["crowd", threads, first, last] => {
+                crowd(threads.parse()?, first.parse()?..=last.parse()?, &replicas)?;
+                println!("published {last}");
+            }
             _ => return Err(format!("{words:?}?").into()),
         }
     }

@@ -10,6 +10,7 @@ use crate::{
 on_each_database! {
     keys_stay_in_order_while_some_fail_and_all_are_rolled,
     lanes_that_share_rows_blame_nobody,
+    eight_threads_in_each_of_two_processes_are_refused_nothing,
     a_key_hardly_stands_still_when_nodes_come_and_go,
 }
 
@@ -37,7 +38,7 @@ fn keys_stay_in_order_while_some_fail_and_all_are_rolled(world: &impl World) {
     println!("{messages} messages, one of five runs failed, four replicas rolled: {:?}", verdict(world));
 }
 
-/// Faults 21 and 29.
+/// Fault 29.
 fn lanes_that_share_rows_blame_nobody(world: &impl World) {
     let mut replicas = [world.replica(&[]), world.replica(&[])];
     for (at, replica) in (0..).zip(&mut replicas) {
@@ -51,6 +52,25 @@ fn lanes_that_share_rows_blame_nobody(world: &impl World) {
         4000,
         "each took two"
     );
+    for replica in &replicas {
+        let log = replica.unread_log().join("\n");
+        assert!(!log.contains("failed;") && !log.contains("database is locked"), "{log}");
+    }
+}
+
+/// Fault 21: they read and write and publish while the lanes of both consume. Whoever is told that the database is busy ends.
+fn eight_threads_in_each_of_two_processes_are_refused_nothing(world: &impl World) {
+    const EACH: i64 = 400;
+    let mut replicas = [world.replica(&[]), world.replica(&[])];
+    for (at, replica) in (0..).zip(&mut replicas) {
+        replica.tell(&format!("crowd 8 {} {}", at * EACH + 1, (at + 1) * EACH));
+    }
+    for replica in &replicas {
+        replica.wait_for(1, "published");
+    }
+    wait_for_done(world, 2 * EACH);
+    wait_until_empty(world);
+    assert_all_well(world);
     for replica in &replicas {
         let log = replica.unread_log().join("\n");
         assert!(!log.contains("failed;") && !log.contains("database is locked"), "{log}");

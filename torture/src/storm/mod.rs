@@ -8,10 +8,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fluens_tests::{ledger::Verdict, postgres::Cluster, world::World};
+use fluens_tests::{
+    ledger::Verdict,
+    postgres::Cluster,
+    proxy::{Cut, Proxy},
+    world::World,
+};
 use replica::Replica;
 
-use crate::{choices::Choices, place::Place, proxy::Proxy};
+use crate::{choices::Choices, place::Place};
 
 /// Replicas that work at the same time.
 const REPLICAS: i64 = 3;
@@ -146,9 +151,12 @@ impl<'a, W: World> Storm<'a, W> {
                 cluster.restart_immediately();
                 1
             }
-            (Fault::CutConnections, Some((_, wires))) => wires.iter().map(Proxy::cut).sum(),
+            (Fault::CutConnections, Some((_, wires))) => wires.iter().map(Proxy::cut_all).sum(),
             (Fault::SwallowCommit, Some((_, wires))) => {
-                wires[usize::from(place == 0)].swallow_commits(2);
+                let wire = &wires[usize::from(place == 0)];
+                wire.disarm();
+                wire.cut_commit(Cut::Reply);
+                wire.cut_commit(Cut::Reply);
                 0
             }
             _ => 0,
@@ -159,9 +167,7 @@ impl<'a, W: World> Storm<'a, W> {
     /// The wind has dropped: what is left is done, and all is looked at.
     fn calm(mut self, mut replicas: Vec<Replica>) -> Weathered {
         if let Some((_, wires)) = &self.server {
-            for wire in wires {
-                wire.swallow_commits(0);
-            }
+            wires.iter().for_each(Proxy::disarm);
         }
         replicas.iter_mut().for_each(Replica::thaw);
         self.points.clear();
@@ -169,7 +175,9 @@ impl<'a, W: World> Storm<'a, W> {
         let mut repaired = Instant::now();
         while Instant::now() < deadline {
             self.attend_calmly(&mut replicas);
-            let is_idle = replicas.iter_mut().all(Replica::listen);
+            // All are heard: one may wait for what another one is about to do.
+            let idle = replicas.iter_mut().map(Replica::listen).collect::<Vec<_>>();
+            let is_idle = idle.iter().all(|idle| *idle);
             if is_idle && self.place.is_settled() && self.place.given_up() == 0 {
                 break;
             }
@@ -181,7 +189,7 @@ impl<'a, W: World> Storm<'a, W> {
         }
         drop(replicas);
         if let Some((_, wires)) = &self.server {
-            let swallowed = wires.iter().map(Proxy::swallowed).sum();
+            let swallowed = wires.iter().map(Proxy::cuts).sum();
             self.weathered.faults.insert(Fault::SwallowCommit, swallowed);
         }
         self.weathered.messages = self.place.messages();

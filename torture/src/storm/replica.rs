@@ -8,7 +8,7 @@ use crate::{life::Part, place::Place};
 
 /// What replicas are told, again and again. One of five runs of `flaky` and `late` fails, all first ones of `panic` panic, and
 /// all first ones of `slow` run into their timeout.
-pub(super) const PARTS: [&str; 24] = [
+pub(super) const PARTS: [&str; 27] = [
     "plain",
     "plain",
     "single",
@@ -21,6 +21,7 @@ pub(super) const PARTS: [&str; 24] = [
     "late",
     "held",
     "dead",
+    "skip",
     "fault",
     "later",
     "slow",
@@ -31,6 +32,8 @@ pub(super) const PARTS: [&str; 24] = [
     "once",
     "cancel",
     "carry",
+    "unknown",
+    "pause",
     "wait",
     "repair",
 ];
@@ -133,5 +136,13 @@ impl Replica {
         if self.frozen_until.take().is_some() {
             self.process.signal_if_there("-CONT");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn replicas_are_told_parts() {
+        assert!(super::PARTS.iter().all(|part| crate::parts::place_of(part).is_some()));
     }
 }

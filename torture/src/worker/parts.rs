@@ -27,41 +27,6 @@ impl Numbers {
 
 type Worker = fluens::App<(There, (Here, ()))>;
 
-/// Every part has keys of its own.
-const PARTS: [&str; 31] = [
-    "plain",
-    "single",
-    "own",
-    "follow",
-    "flaky",
-    "late",
-    "held",
-    "dead",
-    "fault",
-    "later",
-    "brief",
-    "slow",
-    "panic",
-    "savepoint",
-    "newest",
-    "once",
-    "cancel",
-    "carry",
-    "refuse",
-    "upkeep",
-    "tick",
-    "nap",
-    "one",
-    "wait",
-    "panics",
-    "stubborn",
-    "abort",
-    "commits",
-    "many",
-    "repair",
-    "hush",
-];
-
 async fn part(name: &str, numbers: Numbers, app: &Worker) -> Result {
     let here = &Here::of(app);
     match name {
@@ -77,6 +42,7 @@ async fn part(name: &str, numbers: Numbers, app: &Worker) -> Result {
             works(here, &numbers.first(16), |n| numbers.work(n, 4, act(n))).await
         }
         "dead" => dead(here, numbers).await,
+        "skip" => skipped(here, numbers).await,
         "fault" => works(here, &numbers.first(4), |n| Numbers::of_its_own(n, "fault")).await,
         "later" => later(here, numbers).await,
         "brief" => {
@@ -95,6 +61,8 @@ async fn part(name: &str, numbers: Numbers, app: &Worker) -> Result {
         "cancel" => cancelled(here, numbers).await,
         "carry" => carries(here, &numbers.first(20), |n| numbers.key + n % 5).await,
         "refuse" => carries(here, &[numbers.base + 400, numbers.base + 450], |n| -n).await,
+        "unknown" => of_tomorrow(here, numbers).await,
+        "pause" => paused(here, numbers).await,
         "upkeep" => app.upkeep().await.map(drop).map_err(Failure::from),
         "tick" => ticked(here).await,
         "nap" => {

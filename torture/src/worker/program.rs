@@ -23,8 +23,8 @@ use fluens_tests::gate::{Gate, orders};
 fluens::module! {
     pub Here {
         db: db::Db,
-        publishes: [Work, Follow, Brief, Slow, Newest, Once, Hush, Tick, Carry],
-        consumes: [Work, Follow, Brief, Slow, Newest, Once, Hush, Tick],
+        publishes: [Work, Follow, Brief, Slow, Newest, Once, Hush, Tick, Carry, News, Newer],
+        consumes: [Work, Follow, Brief, Slow, Newest, Once, Hush, Tick, News],
         cron: ["* * * * * *" => Tick {}],
     }
 }
@@ -86,6 +86,26 @@ async fn hush(_hush: Hush) -> Result {
 #[message(name = "torture.tick")]
 struct Tick {}
 
+/// What is consumed here,
+#[message(name = "torture.news", partition = key)]
+struct News {
+    n: i64,
+    key: i64,
+}
+
+/// and what tomorrow's release makes of it: this one can publish it, and does not know what to do with it.
+#[message(name = "torture.news", version = 2, from = News, partition = key)]
+struct Newer {
+    n: i64,
+    key: i64,
+}
+
+impl From<News> for Newer {
+    fn from(News { n, key }: News) -> Self {
+        Newer { n, key }
+    }
+}
+
 /// For the other database. Some are refused there at first, and some always.
 #[message(name = "torture.carry", partition = key)]
 struct Carry {
@@ -100,8 +120,9 @@ mod tables {
     fluens::diesel::table! { intended (n) { n -> BigInt, } }
     fluens::diesel::table! { repaired (n) { n -> BigInt, } }
     fluens::diesel::table! { ticks (due) { due -> Text, } }
+    fluens::diesel::table! { fluens_inbox (seq) { seq -> BigInt, message -> Text, version -> Integer, state -> SmallInt, } }
 }
-use tables::{carried, intended, ledger, repaired, sent, ticks};
+use tables::{carried, fluens_inbox, intended, ledger, repaired, sent, ticks};
 
 /// The witness: in the transaction of whoever does it.
 async fn done(n: i64, key: i64, conn: &mut db::Conn) -> QueryResult<usize> {
@@ -191,6 +212,12 @@ async fn slow(slow: Slow, ctx: &mut Context<Here>) -> Result {
 #[consumer]
 async fn newest(newest: Newest, ctx: &mut Context<Here>) -> Result {
     done(newest.n, newest.key, ctx.conn().await?).await?;
+    Ok(())
+}
+
+#[consumer(on_dead_letter = ParkKey)]
+async fn news(news: News, ctx: &mut Context<Here>) -> Result {
+    done(news.n, news.key, ctx.conn().await?).await?;
     Ok(())
 }
 

@@ -67,7 +67,7 @@ fluens::run!(
             let ["do", name, base, line] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] else {
                 return Err(format!("{words:?}?").into());
             };
-            let place = PARTS.iter().position(|part| *part == name).unwrap_or_default();
+            let place = fluens_torture::parts::place_of(name).ok_or(format!("no part is called {name}"))?;
             let key = line.parse::<i64>()? * 10_000 + i64::try_from(place)? * 100;
             let numbers = Numbers { base: base.parse()?, key };
             match part(name, numbers, app).await {

@@ -1,4 +1,5 @@
-// Parts that are about more than a message that is done: given up and replayed, undone, replaced, taken back, overtaken.
+// Parts that are about more than a message that is done: given up and replayed or passed over, undone, replaced, taken back,
+// overtaken, not known yet, standing still.
 
 /// Given up, repaired and replayed; one is given up for good.
 async fn dead(here: &Handle<Here>, numbers: Numbers) -> Result {
@@ -16,15 +17,74 @@ async fn dead(here: &Handle<Here>, numbers: Numbers) -> Result {
                 letters.replay_all(Filter::new().key(-n)).await?;
             }
         }
-        let done = ledger::table.filter(ledger::n.eq_any(again)).count();
-        let done = done.get_result::<i64>(&mut *here.connection().await?).await?;
         let is_decided = letters.count(Filter::new().key(-never)).await? == 0
             && letters.count(Filter::new().key(-never).with_settled()).await? == 1;
-        if done == 2 && is_decided {
+        if done_of(here, &again).await? == 2 && is_decided {
             return Ok(());
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+/// The first of a key is given up and holds back the others; they go on without it.
+async fn skipped(here: &Handle<Here>, numbers: Numbers) -> Result {
+    let (never, behind) = (numbers.base, [numbers.base + 1, numbers.base + 2]);
+    let work = |n: i64, act: &str| Work { n, key: -never, act: act.to_owned() };
+    intend(here, never).await?;
+    here.publish(message(&work(never, "never")).id(id_of(never))).await?;
+    works(here, &behind, |n| work(n, "write")).await?;
+    let letters = here.dead_letters();
+    while done_of(here, &behind).await? < 2 {
+        for letter in letters.find(Filter::new().key(-never)).await?.items {
+            letters.skip(letter.id).await?;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    Ok(())
+}
+
+/// How many of these are done.
+async fn done_of(here: &Handle<Here>, numbers: &[i64]) -> Result<i64> {
+    let done = ledger::table.filter(ledger::n.eq_any(numbers.to_vec())).count();
+    Ok(done.get_result(&mut *here.connection().await?).await?)
+}
+
+/// A newer release publishes what this one does not know; it and what is behind it wait until that release is everywhere.
+async fn of_tomorrow(here: &Handle<Here>, numbers: Numbers) -> Result {
+    let (key, all) = (-numbers.base, numbers.first(3));
+    if unsent(here, &all).await?.len() == all.len() {
+        here.transaction(async |tx| -> Result {
+            for n in &all {
+                note_sent(*n, tx.conn()).await?;
+            }
+            tx.publish(&Newer { n: all[0], key });
+            for n in &all[1..] {
+                tx.publish(&News { n: *n, key });
+            }
+            Ok(())
+        })
+        .await?;
+    }
+    let newer = || fluens_inbox::table.filter(fluens_inbox::message.eq("torture.news")).filter(fluens_inbox::version.eq(2));
+    let met = newer().filter(fluens_inbox::state.ne(8)).count();
+    while met.get_result::<i64>(&mut *here.connection().await?).await? > 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // It is the same message; only the word of its release kept it from running.
+    let known = fluens::diesel::update(newer()).set(fluens_inbox::version.eq(1));
+    known.execute(&mut *here.connection().await?).await?;
+    Ok(())
+}
+
+/// Published while the module stands still, and then while its consumer does.
+async fn paused(here: &Handle<Here>, numbers: Numbers) -> Result {
+    const CONSUMER: &str = "here.work";
+    here.pause().await?;
+    works(here, &numbers.first(4), |n| numbers.work(n, 2, "write")).await?;
+    here.pause_consumer(CONSUMER).await?;
+    here.resume().await?;
+    here.resume_consumer(CONSUMER).await?;
+    Ok(())
 }
 
 async fn repair_one(here: &Handle<Here>, n: i64) -> Result {
