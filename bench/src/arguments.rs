@@ -22,9 +22,9 @@ latest.svg if nothing was left out, else partial.json and partial.svg.
   --quick        smaller numbers, no rivals, no compile time: three minutes
   --rounds N     how often each is measured (5; with --quick 3)
   --only NAMES   some of these, divided by commas: drain, consume, publish,
-                 latency, sqlite, backlog, crowd, replicas, idle, durability,
-                 compile (drain has to fill the queue, and so also measures
-                 publishing 500 per transaction)
+                 latency, sqlite, backlog, crowd, replicas, faults, idle,
+                 durability, compile (drain has to fill the queue, and so also
+                 measures publishing 500 per transaction)
   --strict       a bar that is missed fails the run too
   --readme       measure nothing; write the figures of bench/results/latest.json
                  into README.md and the chart to docs/bench.svg
@@ -57,7 +57,7 @@ impl Options {
     }
 }
 
-pub(crate) const PARTS: [&str; 11] = [
+pub(crate) const PARTS: [&str; 12] = [
     "drain",
     "consume",
     "publish",
@@ -66,6 +66,7 @@ pub(crate) const PARTS: [&str; 11] = [
     "backlog",
     "crowd",
     "replicas",
+    "faults",
     "idle",
     "durability",
     "compile",

@@ -48,13 +48,25 @@ impl Ledger {
         if place.is_none_or(|newest| newest.swap(n, Relaxed) >= n) {
             self.0.disorder.fetch_add(1, Relaxed);
         }
-        let seen = self.0.seen.fetch_add(1, Relaxed) + 1;
+        let seen = self.count();
         if seen == self.0.mark {
             self.0.marked.store(now(), Relaxed);
         }
         if seen == self.0.expected {
             self.0.complete.send_replace(true);
         }
+    }
+
+    /// For messages that may have to run again: each counts once, at its first run.
+    pub(crate) fn seen_once(&self, n: i64) {
+        let place = usize::try_from(n).ok().and_then(|n| self.0.newest.get(n));
+        if place.is_some_and(|newest| newest.swap(n, Relaxed) < n) && self.count() == self.0.expected {
+            self.0.complete.send_replace(true);
+        }
+    }
+
+    fn count(&self) -> i64 {
+        self.0.seen.fetch_add(1, Relaxed) + 1
     }
 
     /// How long a message took that was sent at `sent`.

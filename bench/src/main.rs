@@ -23,6 +23,8 @@ mod once;
 
 mod replicas;
 
+mod faults;
+
 mod compile;
 
 // What the processes do.

@@ -4,15 +4,16 @@ use std::thread;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{contestant::Figures, replicas, rounds::figure, run::Bench};
+use crate::{contestant::Figures, faults, replicas, rounds::figure, run::Bench};
 
 type Part = fn(&mut Bench<'_>) -> Result<()>;
 
 pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<()> {
-    let parts: [(&str, Part); 5] = [
+    let parts: [(&str, Part); 6] = [
         ("backlog", backlog),
         ("crowd", crowd),
         ("replicas", replicas::measure),
+        ("faults", faults::measure),
         ("idle", idle),
         ("durability", durability),
     ];
@@ -29,21 +30,23 @@ pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<()> {
 fn backlog(bench: &mut Bench<'_>) -> Result<()> {
     let (small, large) = (10_000, bench.plan.backlog);
     for _ in 0..bench.plan.turns {
-        let few = drained(bench, small, small)?;
+        let few = drained(bench, small, small, false)?;
         bench.measures.add("backlog-small", "fluens", figure(&few, "rate")?);
     }
-    let many = drained(bench, large, 50_000)?;
+    let many = drained(bench, large, 50_000, false)?;
     bench.measures.add("backlog-large", "fluens", figure(&many, "rate")?);
     bench.measures.add("memory", "fluens", figure(&many, "rss")?);
     Ok(())
 }
 
-fn drained(bench: &Bench<'_>, n: i64, mark: i64) -> Result<Figures> {
+/// `pinned`: while somebody looks at the past.
+pub(crate) fn drained(bench: &Bench<'_>, n: i64, mark: i64, pinned: bool) -> Result<Figures> {
     let fluens = &bench.fluens;
     bench.server.with_database(|url| {
         fluens.run(url, "prepare-drain", n)?;
         fluens.run(url, "publish-many", n)?;
         bench.server.tidy(url)?;
+        let _pin = pinned.then(|| bench.server.pin(url)).transpose()?;
         fluens.run_with(url, &["drain", &n.to_string(), &mark.to_string()])
     })
 }
@@ -52,7 +55,7 @@ fn drained(bench: &Bench<'_>, n: i64, mark: i64) -> Result<Figures> {
 fn crowd(bench: &mut Bench<'_>) -> Result<()> {
     let n = bench.plan.crowd;
     for _ in 0..bench.plan.turns {
-        let alone = drained(bench, n, n)?;
+        let alone = drained(bench, n, n, false)?;
         bench.measures.add("alone", "fluens", figure(&alone, "rate")?);
         let fluens = &bench.fluens;
         let crowd = bench.server.with_database(|url| {

@@ -16,6 +16,7 @@ pub(crate) struct Plan {
     pub(crate) sqlite: i64,
     pub(crate) backlog: i64,
     pub(crate) crowd: i64,
+    pub(crate) conflicts: i64,
     /// For each replica.
     pub(crate) replica: i64,
     pub(crate) idle_seconds: i64,
@@ -36,6 +37,7 @@ impl Plan {
             sqlite: size(20_000, 50_000),
             backlog: size(200_000, 1_000_000),
             crowd: size(50_000, 100_000),
+            conflicts: size(2_000, 5_000),
             replica: size(6_000, 16_000),
             idle_seconds: size(10, 30),
         }

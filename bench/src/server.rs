@@ -66,6 +66,18 @@ impl Server {
         Ok(())
     }
 
+    /// Somebody looks at the past, for as long as what is returned lives.
+    pub(crate) fn pin(&self, url: &str) -> Result<tokio_postgres::Client> {
+        self.runtime.block_on(async {
+            let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+            tokio::spawn(connection);
+            client
+                .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM fluens_inbox")
+                .await?;
+            Ok(client)
+        })
+    }
+
     /// As if the power had failed: what was confirmed must be there afterwards.
     pub(crate) fn crash(&self) {
         self.cluster.restart_immediately();

@@ -113,9 +113,9 @@ const LOOK: (&str, &str) = ("look", "Seq Scan on fluens_inbox");
 const STALE: [(&str, &str); 5] = [
     LOOK,
     ("promote and release", "Index Scan on fluens_inbox by fluens_inbox_behind"),
-    ("upkeep", "Index Scan on fluens_inbox by fluens_inbox_once"),
-    ("append a unique one", "Index Scan on fluens_inbox by fluens_inbox_once"),
-    ("append a unique one again", "Index Scan on fluens_inbox by fluens_inbox_once"),
+    ("upkeep", "Index Scan on fluens_inbox by fluens_inbox_message"),
+    ("append a unique one", "Index Scan on fluens_inbox by fluens_inbox_message"),
+    ("append a unique one again", "Index Scan on fluens_inbox by fluens_inbox_message"),
 ];
 
 async fn bench() -> Option<Bench<Db, Log>> {

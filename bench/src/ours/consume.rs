@@ -34,9 +34,7 @@ where
     let started = now();
     ensure!(handle.resume().await?, "it was not paused");
     program.ledger.complete().await?;
-    while pending(&handle).await? {
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    until_empty(&handle).await?;
     let (mark, reached) = program.ledger.mark();
     // To the last one belongs that it is acknowledged.
     let ended = reached.unwrap_or_else(now);
@@ -44,6 +42,14 @@ where
     print("rss", peak_mib());
     app.shutdown().await?;
     program.ledger.check()
+}
+
+/// All is acknowledged.
+pub(super) async fn until_empty<M: Module<Db = db::Db>>(handle: &Handle<M>) -> Result<()> {
+    while pending(handle).await? {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    Ok(())
 }
 
 #[derive(QueryableByName)]

@@ -11,6 +11,7 @@ mod idle;
 mod latency;
 mod replica;
 mod sqlite;
+mod trouble;
 
 use std::time::Duration;
 
@@ -36,10 +37,18 @@ pub(crate) async fn run(what: &str, url: &str, n: i64, more: Option<i64>) -> Res
         "publish-many" => publish::many(url, n).await,
         "publish-one" => publish::one_by_one(url, n).await,
         "publish-slowly" => publish::slowly(url, n).await,
+        "prepare-trouble" => trouble::prepare(url, n).await,
+        "prepare-stock" => trouble::prepare_stock(url, n).await,
+        "publish-trouble" => trouble::publish(url, n).await,
+        "publish-apart" => trouble::publish_apart(url, n).await,
+        "publish-shared" => trouble::publish_shared(url, n).await,
         "publish-crowd" => crowd::publish(url, n).await,
         "drain" => consume::all(program::noop(url, n, more.unwrap_or(n))).await,
         "consume" => consume::all(program::writing(url, n)).await,
         "crowd" => consume::all(crowd::app(url, n)).await,
+        "calm" => trouble::suffer_all(url, n, None).await,
+        "poisoned" => trouble::suffer_all(url, n, Some(0)).await,
+        "take-stock" => trouble::take_all(url, n).await,
         "latency" => latency::measure(url, n).await,
         "replica" => replica::serve(url, n).await,
         "idle" => idle::watch(program::noop(url, 0, 0), url, n).await,

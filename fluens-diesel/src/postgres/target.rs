@@ -102,11 +102,13 @@ const NOTICE_DEAD_CLIENTS: &str = "\
     WHERE source = 'default' AND (name <> 'client_connection_check_interval' OR version() LIKE '%linux%')";
 
 /// What fetches is planned once, and walks indexes. Left to itself the server plans it anew five times, each time for longer than
-/// it runs, and a plan made while the table was small reads all of it when it has grown. Nor is it compiled, which the price of a
-/// scan that cannot be avoided, of a sequence, would lead to. Only what the server knows.
+/// it runs, and a plan made while the table was small reads all of it when it has grown; so does a bitmap, of all that waits, before
+/// the first of them is known. Nor is it compiled, which the price of a scan that cannot be avoided, of a sequence, would lead to.
+/// Only what the server knows.
 const PLAN_ONCE: &str = "\
     SELECT set_config(name, value, false) \
-    FROM (VALUES ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'), ('jit', 'off')) \
+    FROM (VALUES ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'), \
+        ('enable_bitmapscan', 'off'), ('jit', 'off')) \
         wanted (name, value) \
     JOIN pg_settings USING (name)";
 

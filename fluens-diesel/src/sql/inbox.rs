@@ -139,7 +139,7 @@ statement! {
     postgres: "UPDATE {fluens}inbox SET state = 0 WHERE consumer_id = {consumer} AND state = 8 \
                AND ({held_slots} >> slot) & 1 = 1 AND message = ANY ({messages}) AND version <= {version}",
     // Said by name: another index has these rows as well, among all that hold a key back.
-    sqlite: "UPDATE {fluens}inbox INDEXED BY {fluens}inbox_unknown SET state = 0 \
+    sqlite: "UPDATE {fluens}inbox INDEXED BY {fluens}inbox_due SET state = 0 \
              WHERE consumer_id = {consumer} AND state = 8 \
              AND ({held_slots} >> slot) & 1 AND message IN (SELECT value FROM json_each({messages})) \
              AND version <= {version}",

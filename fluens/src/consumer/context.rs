@@ -94,12 +94,16 @@ impl<M: Module> Context<M> {
             Lent { group, since: None, returned: false }
         };
         let lent = self.lent.insert(lent);
-        if lent.since.is_none() {
+        // Those before it have opened the transaction: nothing is waited for.
+        let waits = lent.since.is_none() && lent.group.is_unopened();
+        if waits {
             self.deliveries.waited.begin();
         }
         let conn = lent.group.conn().await;
-        if lent.since.is_none() {
+        if waits {
             self.deliveries.waited.end();
+        }
+        if lent.since.is_none() {
             lent.since = conn.is_ok().then(Instant::now);
         }
         conn

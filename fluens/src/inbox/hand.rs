@@ -79,7 +79,7 @@ impl<M: Module> Inbox<M> {
             share,
             arrived: Notify::new(),
             plan: Mutex::default(),
-            group_size: AtomicUsize::new(8),
+            group_size: AtomicUsize::new(LARGEST_GROUP),
             closed: AtomicBool::new(false),
         }
     }

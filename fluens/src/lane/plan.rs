@@ -138,9 +138,7 @@ impl<T: Planned> Plan<T> {
     /// The next delivery for a lane: the first of the line whose head comes first, among the lines that are free or
     /// already its own.
     pub(crate) fn take(&mut self, lane: Lane) -> Option<T> {
-        let own = self.owned.get(&lane).and_then(|owned| owned.heads.first().copied());
-        let (_, id) = own.into_iter().chain(self.free.first().copied()).min()?;
-        self.unlist(id);
+        let id = self.first_for(lane)?;
         let chosen = self.lines.get_mut(&id)?;
         chosen.owner = Some(lane);
         let item = chosen.waiting.pop_first()?;
@@ -152,6 +150,19 @@ impl<T: Planned> Plan<T> {
             Running { lane, bytes: item.bytes(), line: id, slot: item.slot(), stale: false },
         );
         Some(item)
+    }
+
+    /// The line to take from, out of the lists. It stands first in one of them: it need not be looked for.
+    fn first_for(&mut self, lane: Lane) -> Option<LineId> {
+        let own = self.owned.get_mut(&lane).map(|owned| &mut owned.heads).filter(|heads| !heads.is_empty());
+        if let Some(heads) = own
+            && self.free.first().is_none_or(|free| heads.first().is_some_and(|own| own < free))
+        {
+            return heads.pop_first().map(|(_, id)| id);
+        }
+        let (_, id) = self.free.pop_first()?;
+        self.takeable -= self.lines.get(&id).map_or(0, |line| line.waiting.len());
+        Some(id)
     }
 
     /// It is done for good: acknowledged, stored for later, or somebody else's.

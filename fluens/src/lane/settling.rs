@@ -65,6 +65,9 @@ impl<M: Module> Worker<M> {
             Ok(Some(appended)) => {
                 self.inbox.committed(batch.iter().flat_map(|ran| &ran.items));
                 self.inbox.consumer.db.wake(&appended);
+                // The next group has the room that this one had.
+                batch.clear();
+                *ran = batch;
                 Ok(())
             }
             Ok(None) => {
@@ -118,7 +121,8 @@ impl<M: Module> Worker<M> {
         let Outgoing { names, mut rows, faults } = self.outgoing(batch)?;
         rows.extend(faults);
         let published = db.witness.is_some().then(|| events_of(&rows));
-        let acks: Vec<Acked> = batch.iter().flat_map(|ran| &ran.items).map(InHand::acked).collect();
+        let mut acks: Vec<Acked> = Vec::with_capacity(batch.len());
+        acks.extend(batch.iter().flat_map(|ran| &ran.items).map(InHand::acked));
         // In the name of the node that fetched them: of several, the first, which is no more.
         let node = batch.iter().flat_map(|ran| &ran.items).map(|item| item.node).min().unwrap_or_default();
         let mut appended = Appended::default();
