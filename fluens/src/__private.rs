@@ -14,7 +14,7 @@ pub use crate::{
     failure::{Advice, AdviceDescriptor, Advise, Failure},
     message::{
         Codec, Field, Json, Key, Message, MessageDescriptor, PartitionKey, PayloadDescriptor, Priority,
-        Shape, Unique, Variant, check_link,
+        Shape, Unique, Variant, check_link, content_type,
     },
     module::{ConsumedBy, Contract, Main, Module, Published, PublishedBy, check_contracts},
     settle::Retry,
