@@ -225,9 +225,7 @@ impl<M: Module> Context<M> {
         self.delivery().envelope.headers.get(key).cloned()
     }
 
-    /// For generated code.
-    #[doc(hidden)]
-    pub fn __deliveries(&self) -> Arc<Deliveries> {
+    pub(crate) fn deliveries(&self) -> Arc<Deliveries> {
         self.deliveries.clone()
     }
 
