@@ -21,7 +21,7 @@
 //! macro's, and the code compiles under `#![forbid(unsafe_code)]`.
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote_spanned;
+use quote::{quote, quote_spanned};
 
 use crate::diagnostics::located;
 
@@ -30,8 +30,13 @@ pub(crate) fn symbol(complaint: &str, at: Span) -> TokenStream {
     quote_spanned! {located(at)=>
         #[unsafe(export_name = #complaint)]
         static __UNIQUE: u8 = 0;
-        // Drags this object file into every program that names the crate, whatever else of it is used: a module
-        // registers nothing that would.
+    }
+}
+
+/// Drags the object file of the symbol into every program that names the crate, whatever else of it is used. For what
+/// registers nothing: an `inventory::submit!` does the same.
+pub(crate) fn linked() -> TokenStream {
+    quote! {
         #[used]
         static __LINKED: &u8 = &__UNIQUE;
     }

@@ -6,22 +6,16 @@ pub use {inventory, serde, serde_json};
 pub use crate::{
     app::{Builder, Cron, serve, setup, work},
     consumer::{
-        BatchOptions, ConsumerDescriptor, ConsumerOptions, Context, Deliveries, Delivery, Extract, Identity,
-        Incoming, OnDeadLetter, Order, Outcome, Outgoing, Requirement, Taken, TypedConsumer,
-        check_dead_letter, check_retry, stage_returned, taken,
+        BatchOptions, Call, ConsumerDescriptor, ConsumerOptions, Context, Deliveries, Delivery, Extract,
+        Identity, Incoming, OnDeadLetter, Order, Outcome, Outgoing, Requirement, Taken, TypedConsumer,
+        check_dead_letter, check_retry, must_be_send, stage_returned, taken,
     },
     error::{BoxError, Result},
     failure::{Advice, AdviceDescriptor, Advise, Failure},
     message::{
         Codec, Field, Json, Key, Message, MessageDescriptor, PartitionKey, PayloadDescriptor, Priority,
-        Shape, Unique, Variant, check_link,
+        Shape, Unique, Variant, check_link, content_type,
     },
     module::{ConsumedBy, Contract, Main, Module, Published, PublishedBy, check_contracts},
     settle::Retry,
 };
-
-/// The future of a consumer moves between threads. What comes out is `Send` whatever was given, so that one mistake
-/// gives one error.
-pub fn must_be_send<F: Future + Send>(future: F) -> impl Future<Output = F::Output> + Send {
-    future
-}

@@ -166,13 +166,16 @@ pub const fn check_contracts(modules: &[Contract]) {
 
 /// The first message that is published and that nobody consumes.
 const fn orphan(modules: &[Contract]) -> Option<(&'static str, &'static str)> {
-    let mut m = 0;
+    let (mut m, mut near) = (0, Place { module: 0, entry: 0 });
     while m < modules.len() {
         let mut p = 0;
         while p < modules[m].publishes.len() {
             let published = &modules[m].publishes[p];
-            if !published.external && !is_consumed(published.name, modules) {
-                return Some((published.name, modules[m].module));
+            if !published.external {
+                match consumed(published.name, modules, near) {
+                    Some(place) => near = place,
+                    None => return Some((published.name, modules[m].module)),
+                }
             }
             p += 1;
         }
@@ -181,17 +184,64 @@ const fn orphan(modules: &[Contract]) -> Option<(&'static str, &'static str)> {
     None
 }
 
-const fn is_consumed(name: &str, modules: &[Contract]) -> bool {
+/// An entry of a module's `consumes`.
+#[derive(Clone, Copy)]
+struct Place {
+    module: usize,
+    entry: usize,
+}
+
+/// Where a message is consumed. Looked for near the one before it, and then all around: lists are mostly written in one
+/// order, and the compiler takes long over each step.
+const fn consumed(name: &str, modules: &[Contract], near: Place) -> Option<Place> {
     let mut m = 0;
-    while m < modules.len() {
-        let mut c = 0;
-        while c < modules[m].consumes.len() {
-            if same(name, modules[m].consumes[c]) {
-                return true;
+    // The first one once more, for what stands before `near`.
+    while m <= modules.len() {
+        let module = (near.module + m) % modules.len();
+        let consumes = modules[module].consumes;
+        let mut entry = if m == 0 { near.entry } else { 0 };
+        while entry < consumes.len() {
+            if same(name, consumes[entry]) {
+                return Some(Place { module, entry });
             }
-            c += 1;
+            entry += 1;
         }
         m += 1;
     }
-    false
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn published(name: &'static str) -> Published {
+        Published { name, external: false }
+    }
+
+    const A: Contract =
+        Contract { module: "a", publishes: &[published("y"), published("x")], consumes: &["z"] };
+    const B: Contract = Contract { module: "b", publishes: &[published("z")], consumes: &["x", "q", "y"] };
+
+    const OTHERS: Contract =
+        Contract { publishes: &[Published { name: "r", external: true }, published("s")], ..A };
+
+    #[test]
+    fn whoever_consumes_it_and_in_whatever_order_it_is_found() {
+        assert_eq!(orphan(&[A, B]), None);
+        assert_eq!(orphan(&[B, A]), None);
+    }
+
+    #[test]
+    fn what_nobody_consumes_is_an_orphan() {
+        assert_eq!(orphan(&[A]), Some(("y", "a")));
+        assert_eq!(orphan(&[B]), Some(("z", "b")));
+        assert_eq!(orphan(&[B, Contract { consumes: &[], ..A }]), Some(("z", "b")));
+        assert_eq!(orphan(&[OTHERS, B]), Some(("s", "a")));
+    }
+
+    #[test]
+    fn no_modules_publish_nothing() {
+        assert_eq!(orphan(&[]), None);
+    }
 }

@@ -3,14 +3,15 @@
 //!
 //! Every check by the compiler has one place, located at the word it is about: the message's type in
 //! `__TAKEN`, a policy in its check of `__OPTIONS`, an extractor's type in its `let`, the return type at
-//! `outcome`, what is inside it at `stage_returned`.
+//! `returning`, what is inside it at `stage_returned`.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use syn::{Ident, ReturnType, Type, ext::IdentExt, spanned::Spanned};
 
 use super::model::{Batch, Model, Module, Options, Retry};
 use crate::{
+    attribute::Given,
     code,
     diagnostics::located,
     types::{argument_of, type_argument, written},
@@ -31,12 +32,6 @@ pub(super) fn tokens(model: &Model<'_>) -> TokenStream {
             const __TAKEN: ::fluens::__private::Taken<#message> = #taken;
             #options
             #run
-            type __Context = ::fluens::__private::Context<#module>;
-            fn __call(
-                __ctx: &mut __Context,
-            ) -> ::fluens::__private::BoxFuture<'_, ::fluens::__private::Result> {
-                ::std::boxed::Box::pin(__run(__ctx))
-            }
             #symbol
             ::fluens::__private::inventory::submit! { #descriptor }
         };
@@ -54,26 +49,29 @@ fn taken(message: &Type, module: &TokenStream) -> TokenStream {
     quote_spanned!(located(message.span())=> ::fluens::__private::taken::<#module, #message>())
 }
 
-/// A constant, so that a policy which cannot hold is refused while compiling, at the word that asks for it.
+/// A constant, so that a policy which cannot hold is refused while compiling, at the word that asks for it. Only what is
+/// said: the compiler goes over each field of each consumer.
 fn options(options: &Options<'_>) -> TokenStream {
-    let lanes = code::option(options.lanes);
-    let timeout = code::option(options.timeout.map(code::duration));
-    let own_transaction = options.own_transaction;
-    let retry = code::option(options.retry.as_ref().map(retry));
-    let order = options.order.map_or_else(|| quote!(Strict), ToTokens::to_token_stream);
-    let on_dead_letter =
-        options.on_dead_letter.map_or_else(|| quote!(Continue), |given| given.value.to_token_stream());
-    let batch = code::option(options.batch.as_ref().map(batch));
+    let said = [
+        options.lanes.map(|lanes| quote!(lanes: ::core::option::Option::Some(#lanes))),
+        options
+            .timeout
+            .map(code::duration)
+            .map(|timeout| quote!(timeout: ::core::option::Option::Some(#timeout))),
+        options.own_transaction.then(|| quote!(own_transaction: true)),
+        options.retry.as_ref().map(retry).map(|retry| quote!(retry: ::core::option::Option::Some(#retry))),
+        options.order.map(|order| quote!(order: ::fluens::__private::Order::#order)),
+        options
+            .on_dead_letter
+            .map(|Given { value, .. }| quote!(on_dead_letter: ::fluens::__private::OnDeadLetter::#value)),
+        options.batch.as_ref().map(batch).map(|batch| quote!(batch: ::core::option::Option::Some(#batch))),
+    ];
+    let said = said.iter().flatten();
     let checks = checks(options);
     quote! {
         const __OPTIONS: ::fluens::__private::ConsumerOptions = ::fluens::__private::ConsumerOptions {
-            lanes: #lanes,
-            timeout: #timeout,
-            own_transaction: #own_transaction,
-            retry: #retry,
-            order: ::fluens::__private::Order::#order,
-            on_dead_letter: ::fluens::__private::OnDeadLetter::#on_dead_letter,
-            batch: #batch,
+            #(#said,)*
+            ..::fluens::__private::ConsumerOptions::DEFAULT
         };
         #checks
     }
@@ -104,31 +102,38 @@ fn checks(options: &Options<'_>) -> TokenStream {
     quote!(#retry #dead_letter)
 }
 
+/// No `async fn`, and no `?` for the message: a debug build takes long over the state machine that wraps another one, and over
+/// what is made for each message's type.
 fn run(model: &Model<'_>, module: &TokenStream) -> TokenStream {
     let (extracted, values) = extract(model);
     let (function, call_site) = (model.function, Span::call_site());
-    let (ctx, message) = (Ident::new("__ctx", call_site), Ident::new("__message", call_site));
+    let message = Ident::new("__message", call_site);
     let context = model.arguments.context.as_ref().map(|context| {
         let ctx = Ident::new("__ctx", located(context.ty.span()));
         quote_spanned!(located(context.ty.span())=> &mut *#ctx)
     });
     let call = quote_spanned! {function.span()=>
-        ::fluens::__private::must_be_send(#function(#message, #(#values,)* #context)).await
+        ::fluens::__private::must_be_send(#function(#message, #(#values,)* #context))
     };
     // Located at the user's types, and in their context: errors there do not mention this macro.
     let (outer, inner) = return_spans(model);
-    let (returned, value) = (Ident::new("__returned", outer), Ident::new("__value", inner));
-    let outcome = quote_spanned!(outer=> ::fluens::__private::Outcome::outcome(#returned));
-    let stage = quote_spanned!(inner=> ::fluens::__private::stage_returned::<#module, _>(#value, #ctx));
+    let (called, returned) = (Ident::new("__call", outer), Ident::new("__returning", inner));
+    let returning = quote_spanned!(outer=> ::fluens::__private::Outcome::returning(#called));
+    let stage = quote_spanned!(inner=> ::fluens::__private::stage_returned::<#module, _, _>(#returned));
     quote! {
-        async fn __run(__ctx: &mut __Context) -> ::fluens::__private::Result {
-            let __deliveries = __ctx.__deliveries();
-            let __message = (__TAKEN.decode)(&__deliveries)?;
-            #extracted
-            let #returned = #call;
-            let #value = #outcome?;
-            #stage;
-            ::core::result::Result::Ok(())
+        fn __run(
+            __ctx: &mut ::fluens::__private::Context<#module>,
+        ) -> ::fluens::__private::BoxFuture<'_, ::fluens::__private::Result> {
+            let #called = ::fluens::__private::Call::new(__ctx, |__ctx, __deliveries| {
+                let __message = match (__TAKEN.decode)(__deliveries) {
+                    ::core::result::Result::Ok(__message) => __message,
+                    ::core::result::Result::Err(__failure) => return ::core::result::Result::Err(__failure),
+                };
+                #extracted
+                ::core::result::Result::Ok(#call)
+            });
+            let #returned = #returning;
+            #stage
         }
     }
 }
@@ -140,7 +145,7 @@ fn extract(model: &Model<'_>) -> (TokenStream, Vec<Ident>) {
     for (i, ty) in model.arguments.extractors.iter().enumerate() {
         let value = format_ident!("__value_{i}");
         statements.extend(quote_spanned! {located(ty.span())=>
-            let #value = <#ty as ::fluens::__private::Extract>::extract(::fluens::__private::Deliveries::first(&__deliveries))?;
+            let #value = <#ty as ::fluens::__private::Extract>::extract(::fluens::__private::Deliveries::first(__deliveries))?;
         });
         values.push(value);
     }
@@ -175,7 +180,7 @@ fn descriptor(model: &Model<'_>, module: &TokenStream) -> TokenStream {
             &__TAKEN,
             __OPTIONS,
             &[#(<#extractors as ::fluens::__private::Extract>::requirement),*],
-            &::fluens::__private::TypedConsumer { call: __call },
+            &::fluens::__private::TypedConsumer { run: __run },
         )
     }
 }

@@ -13,11 +13,11 @@ pub(super) fn tokens(model: &Model<'_>) -> TokenStream {
     quote!(#message #registration)
 }
 
+/// Only what differs from the trait's own: the compiler goes over each item of each message.
 fn message(model: &Model<'_>) -> TokenStream {
-    let Model { item, cfgs, name, aliases, version, .. } = model;
+    let Model { item, cfgs, name, version, .. } = model;
     let ident = &item.ident;
-    let ttl = code::option(model.ttl.map(code::duration));
-    let partitioned = model.partition.is_some();
+    let constants = constants(model);
     let key = model.partition.as_ref().map(key);
     let priority = model.priority.as_ref().map(priority);
     let repeated = model.repeated.as_ref().map(repeated);
@@ -30,9 +30,7 @@ fn message(model: &Model<'_>) -> TokenStream {
         impl ::fluens::__private::Message for #ident {
             const NAME: &'static str = #name;
             const VERSION: u32 = #version;
-            const ALIASES: &'static [&'static str] = &[#(#aliases),*];
-            const TTL: ::core::option::Option<::core::time::Duration> = #ttl;
-            const PARTITIONED: bool = #partitioned;
+            #constants
             const CONTENT_TYPE: &'static str = #codec::CONTENT_TYPE;
             #key
             #priority
@@ -46,6 +44,22 @@ fn message(model: &Model<'_>) -> TokenStream {
             #decode_version
         }
     }
+}
+
+fn constants(model: &Model<'_>) -> TokenStream {
+    let aliases = &model.aliases;
+    let aliases =
+        (!aliases.is_empty()).then(|| quote!(const ALIASES: &'static [&'static str] = &[#(#aliases),*];));
+    let ttl = model.ttl.map(|ttl| {
+        let ttl = code::option(Some(code::duration(ttl)));
+        quote!(const TTL: ::core::option::Option<::core::time::Duration> = #ttl;)
+    });
+    let partitioned = model.partition.as_ref().map(|_| {
+        quote!(
+            const PARTITIONED: bool = true;
+        )
+    });
+    quote!(#aliases #ttl #partitioned)
 }
 
 fn key(access: &Access<'_>) -> TokenStream {
@@ -154,10 +168,6 @@ fn registration(model: &Model<'_>) -> TokenStream {
         #(#cfgs)*
         const _: () = {
             #symbol
-            // Generic: asked about the type itself, rustc would say once more that it is not `Sync`.
-            const fn __content_type<M: ::fluens::__private::Message>() -> &'static str {
-                M::CONTENT_TYPE
-            }
             ::fluens::__private::inventory::submit! { #descriptor }
         };
     }
@@ -177,7 +187,7 @@ fn descriptor(model: &Model<'_>) -> TokenStream {
             at: ::core::concat!(::core::file!(), ":", ::core::line!()),
             upgrades: #upgrades,
             partition: #partition,
-            codec: __content_type::<#ident>(),
+            codec: ::fluens::__private::content_type::<#ident>(),
             shape: #shape,
         }
     }

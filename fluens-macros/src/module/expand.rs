@@ -14,11 +14,12 @@ pub(super) fn tokens(model: &Model<'_>) -> TokenStream {
     let contract = contract(model);
     let symbol =
         unique::symbol(&format!("fluens: two modules are called `{}`", model.name), model.ident.span());
+    let linked = unique::linked();
     quote! {
         #declared
         #module
         #contract
-        const _: () = { #symbol };
+        const _: () = { #symbol #linked };
     }
 }
 

@@ -254,7 +254,7 @@ impl<M: Module> ModulePart<M> {
             message: descriptor.consumed().into(),
             aliases: descriptor.message_aliases,
             is_fault: descriptor.is_fault,
-            call: registered.typed.call,
+            run: registered.typed.run,
             interceptors: running.interceptors.of::<M>(),
             db: handle.db.clone(),
             rules: handle.rules.clone(),

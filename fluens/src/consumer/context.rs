@@ -86,7 +86,11 @@ impl<M: Module> Context<M> {
 
     /// The connection. The transaction begins at the first call: wait for the network before it, and neither a
     /// connection nor a lock is held meanwhile.
-    pub async fn conn(&mut self) -> Result<&mut Conn<M>, Error> {
+    pub fn conn(&mut self) -> impl Future<Output = Result<&mut Conn<M>, Error>> + Send {
+        self.lent_conn() // which is `Send`: if this did not say so, rustc would find out in each consumer anew
+    }
+
+    async fn lent_conn(&mut self) -> Result<&mut Conn<M>, Error> {
         let lent = if let Some(lent) = self.lent.take() {
             lent
         } else {
@@ -225,9 +229,7 @@ impl<M: Module> Context<M> {
         self.delivery().envelope.headers.get(key).cloned()
     }
 
-    /// For generated code.
-    #[doc(hidden)]
-    pub fn __deliveries(&self) -> Arc<Deliveries> {
+    pub(crate) fn deliveries(&self) -> Arc<Deliveries> {
         self.deliveries.clone()
     }
 

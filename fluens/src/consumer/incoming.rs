@@ -10,6 +10,7 @@ use fluens_diesel::Due;
 
 use super::{Batch, States};
 use crate::{
+    error::BoxError,
     failure::Failure,
     message::{Envelope, Message},
     module::{ConsumedBy, Module},
@@ -111,16 +112,27 @@ impl<M: Module, T: Message + ConsumedBy<M>> Incoming<M> for T {
     }
 }
 
-/// The message of a delivery, of whatever version it is.
+/// The message of a delivery, of whatever version it is. A debug build makes this for every message: hence no more than
+/// what needs its type.
 pub(crate) fn decode<T: Message>(delivery: &Delivery) -> Result<T, Failure> {
     let Envelope { content_type, version, .. } = &*delivery.envelope;
     // Versions before may have had another codec.
     if *version == T::VERSION && content_type != T::CONTENT_TYPE {
-        let text = format!("the payload is `{content_type}`, but `{}` is `{}`", T::NAME, T::CONTENT_TYPE);
-        return Err(Failure::corrupt(code::CONTENT_TYPE, text));
+        return Err(of_another_type(content_type, T::NAME, T::CONTENT_TYPE));
     }
-    T::decode_version(*version, &delivery.row.payload)
-        .map_err(|error| Failure::corrupt(code::PAYLOAD, format!("the payload does not decode: {error}")))
+    match T::decode_version(*version, &delivery.row.payload) {
+        Ok(message) => Ok(message),
+        Err(error) => Err(undecodable(&error)),
+    }
+}
+
+fn of_another_type(content_type: &str, name: &str, expected: &str) -> Failure {
+    let text = format!("the payload is `{content_type}`, but `{name}` is `{expected}`");
+    Failure::corrupt(code::CONTENT_TYPE, text)
+}
+
+fn undecodable(error: &BoxError) -> Failure {
+    Failure::corrupt(code::PAYLOAD, format!("the payload does not decode: {error}"))
 }
 
 /// The one place where a consumer's first argument is checked: one mistake, one error.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::{Context, registry::Call};
+use super::{Context, registry::Run};
 use crate::{Result, module::Module};
 
 /// Stands around every run of a module's consumers, inside their transaction: what it writes and publishes commits with
@@ -52,11 +52,11 @@ pub trait Interceptor<M: Module>: Send + Sync + 'static {
 /// The rest of the way to the consumer.
 pub struct Next<'a, M: Module> {
     rest: &'a [Arc<dyn Interceptor<M>>],
-    consumer: Call<M>,
+    consumer: Run<M>,
 }
 
 impl<'a, M: Module> Next<'a, M> {
-    pub(crate) fn new(all: &'a [Arc<dyn Interceptor<M>>], consumer: Call<M>) -> Self {
+    pub(crate) fn new(all: &'a [Arc<dyn Interceptor<M>>], consumer: Run<M>) -> Self {
         Next { rest: all, consumer }
     }
 

@@ -2,6 +2,7 @@
 //! comes in, an outcome goes out; [`settle`](crate::settle) is next.
 
 mod batch;
+mod call;
 mod context;
 mod extract;
 mod incoming;
@@ -11,6 +12,7 @@ mod outgoing;
 mod registry;
 
 pub use batch::{Batch, Item};
+pub use call::{Call, must_be_send, stage_returned};
 pub use context::Context;
 pub(crate) use context::{Left, SentFault};
 pub(crate) use extract::States;
@@ -20,6 +22,6 @@ pub use incoming::{Deliveries, Delivery, Incoming, Taken, taken};
 pub(crate) use intercept::Only;
 pub use intercept::{Around, Interceptor, Next};
 pub use options::{BatchOptions, ConsumerOptions, OnDeadLetter, Order, check_dead_letter, check_retry};
-pub use outgoing::{Outcome, Outgoing, stage_returned};
-pub(crate) use registry::Call;
+pub use outgoing::{Outcome, Outgoing};
+pub(crate) use registry::Run;
 pub use registry::{ConsumerDescriptor, Identity, TypedConsumer};

@@ -24,6 +24,19 @@ pub struct ConsumerOptions {
     pub batch: Option<BatchOptions>,
 }
 
+impl ConsumerOptions {
+    /// Those of a consumer that says nothing.
+    pub const DEFAULT: Self = ConsumerOptions {
+        lanes: None,
+        timeout: None,
+        own_transaction: false,
+        retry: None,
+        order: Order::Strict,
+        on_dead_letter: OnDeadLetter::Continue,
+        batch: None,
+    };
+}
+
 /// Whether a failed delivery holds back the later ones of its key until it runs again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {

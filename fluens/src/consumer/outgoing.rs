@@ -1,6 +1,6 @@
 //! What a consumer returns: nothing, or messages to publish in its own transaction.
 
-use super::Context;
+use super::call::{Call, Returning};
 use crate::{
     Result,
     failure::Failure,
@@ -71,11 +71,15 @@ tuples!((A), (A, B), (A, B, C), (A, B, C, D), (A, B, C, D, E), (A, B, C, D, E, F
     label = "wrong return type",
     note = "write `-> Result`, or `-> Result<M>` to publish a message"
 )]
-pub trait Outcome {
+pub trait Outcome: Sized {
     /// What it carries when all went well.
     type Value;
     /// As our own result.
     fn outcome(self) -> Result<Self::Value>;
+    /// A call that returns this: the one place where the return type is checked.
+    fn returning<M: Module>(call: Call<'_, M, Self>) -> Returning<'_, M, Self, Self::Value> {
+        Returning::new(call)
+    }
 }
 
 impl<T, E: Into<Failure>> Outcome for std::result::Result<T, E> {
@@ -83,9 +87,4 @@ impl<T, E: Into<Failure>> Outcome for std::result::Result<T, E> {
     fn outcome(self) -> Result<T> {
         self.map_err(Into::into)
     }
-}
-
-/// Stages what a consumer returned.
-pub fn stage_returned<M: Module, O: Outgoing<M>>(value: O, ctx: &mut Context<M>) {
-    value.stage(ctx.staged_mut());
 }

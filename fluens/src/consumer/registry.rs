@@ -10,10 +10,10 @@ use crate::{Result, module::Module, settle::fault_name};
 /// A consumer of module `M`.
 pub struct TypedConsumer<M: Module> {
     /// Decodes, extracts, calls the function and stages what it returned.
-    pub call: Call<M>,
+    pub run: Run<M>,
 }
 
-pub(crate) type Call<M> = for<'a> fn(&'a mut Context<M>) -> BoxFuture<'a, Result>;
+pub(crate) type Run<M> = for<'a> fn(&'a mut Context<M>) -> BoxFuture<'a, Result>;
 
 /// How a consumer is called, now and before.
 #[derive(Debug, Clone, Copy)]

@@ -15,7 +15,7 @@ use super::Signal;
 use crate::{
     app::Database,
     clock::Clock,
-    consumer::{Call, ConsumerOptions, Interceptor, Order, States},
+    consumer::{ConsumerOptions, Interceptor, Order, Run, States},
     lane::{InHand, Lane, Plan, Planned},
     module::Module,
     node::{Holder, Share, Slots},
@@ -46,7 +46,7 @@ pub(crate) struct Consumer<M: Module> {
     pub(crate) message: Arc<str>,
     pub(crate) aliases: &'static [&'static str],
     pub(crate) is_fault: bool,
-    pub(crate) call: Call<M>,
+    pub(crate) run: Run<M>,
     pub(crate) interceptors: Vec<Arc<dyn Interceptor<M>>>,
     pub(crate) db: Arc<Database<M::Db>>,
     pub(crate) rules: Arc<Rules>,

@@ -111,7 +111,7 @@ impl<M: Module> Worker<M> {
     /// It owns its context, so that the lane can give it up, and gives it back when it returns.
     async fn call(&self, mut context: Context<M>) -> (Context<M>, Result) {
         let consumer = &self.inbox.consumer;
-        let result = Next::new(&consumer.interceptors, consumer.call).run(&mut context).await;
+        let result = Next::new(&consumer.interceptors, consumer.run).run(&mut context).await;
         (context, result)
     }
 

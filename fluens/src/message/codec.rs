@@ -46,14 +46,31 @@ pub trait Codec<M> {
 /// The default codec. Unknown fields are ignored, so that a publisher may add fields before its consumers know them.
 pub struct Json;
 
+/// A debug build makes this for every message: hence no `?`, no closures, and none of the functions of `serde_json` that would be
+/// made for every message too.
 impl<M: Serialize + DeserializeOwned> Codec<M> for Json {
     const CONTENT_TYPE: &'static str = "application/json";
 
     fn encode(message: &M) -> Result<Vec<u8>, BoxError> {
-        Ok(serde_json::to_vec(message)?)
+        let mut bytes = Vec::with_capacity(128);
+        match message.serialize(&mut serde_json::Serializer::new(&mut bytes)) {
+            Ok(()) => Ok(bytes),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn decode(bytes: &[u8]) -> Result<M, BoxError> {
-        serde_json::from_slice(bytes).map_err(|error| unread(&error).into())
+        let mut json = serde_json::Deserializer::from_slice(bytes);
+        match M::deserialize(&mut json) {
+            Ok(message) => match json.end() {
+                Ok(()) => Ok(message),
+                Err(error) => Err(unreadable(&error)),
+            },
+            Err(error) => Err(unreadable(&error)),
+        }
     }
+}
+
+fn unreadable(error: &serde_json::Error) -> BoxError {
+    unread(error).into()
 }

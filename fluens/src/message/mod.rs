@@ -21,7 +21,7 @@ pub(crate) use name::{is_identifier, is_plain};
 pub(crate) use outbound::{Origin, micros};
 pub use outbound::{Outbound, Publishable, Receipt, Staged, message};
 pub use priority::Priority;
-pub use registry::{Field, MessageDescriptor, PayloadDescriptor, Shape, Variant};
+pub use registry::{Field, MessageDescriptor, PayloadDescriptor, Shape, Variant, content_type};
 pub(crate) use unread::unread;
 pub use versions::check_link;
 
@@ -51,11 +51,11 @@ pub trait Message: Sized + Send + Sync + 'static {
     /// The version of the fields.
     const VERSION: u32;
     /// Names this message had before.
-    const ALIASES: &'static [&'static str];
+    const ALIASES: &'static [&'static str] = &[];
     /// How long after its publishing (or its availability, if that is later) it may still be consumed.
-    const TTL: Option<Duration>;
+    const TTL: Option<Duration> = None;
     /// Whether `partition` was given: such messages are consumed on several lanes by default.
-    const PARTITIONED: bool;
+    const PARTITIONED: bool = false;
     /// The MIME type that travels with the payload.
     const CONTENT_TYPE: &'static str;
 

@@ -1,5 +1,7 @@
 //! The messages linked into this program, and the types they are made of.
 
+use super::Message;
+
 /// One `#[message]`, registered at link time.
 #[derive(Debug)]
 pub struct MessageDescriptor {
@@ -57,6 +59,11 @@ pub struct Field {
     pub ty: &'static str,
     /// It may be missing.
     pub optional: bool,
+}
+
+/// For a descriptor. Generic: asked about the type itself, rustc would say once more that it is not `Sync`.
+pub const fn content_type<M: Message>() -> &'static str {
+    M::CONTENT_TYPE
 }
 
 inventory::collect!(MessageDescriptor);
