@@ -131,7 +131,7 @@ impl Db {
         }
         let (seqs, attempts) = columns(rows);
         if let Some(attempt) = the_same(&attempts) {
-            return AckAlike { tables: tables.clone(), node, seqs, attempt }.execute(conn).await;
+            return AckAlike::new(tables, node, seqs, attempt).execute(conn).await;
         }
         Ack { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
     }

@@ -213,6 +213,21 @@ impl WriteLetter {
     }
 }
 
+#[cfg(feature = "postgres")]
+impl AckAlike {
+    /// PostgreSQL takes an array that it does not know for one of ten. A shorter one seems cheap enough to plan its statement
+    /// anew, which takes longer than the statement; so the last of its rows is named again.
+    const ASSUMED: usize = 10;
+
+    pub(crate) fn new(tables: &Tables, node: i64, mut seqs: List<i64>, attempt: i32) -> Self {
+        if let Some(&last) = seqs.0.last() {
+            let length = seqs.0.len().max(Self::ASSUMED);
+            seqs.0.resize(length, last);
+        }
+        AckAlike { tables: tables.clone(), node, seqs, attempt }
+    }
+}
+
 /// Rows and their attempts, column by column.
 pub(crate) fn columns(rows: &[Acked]) -> (List<i64>, List<i32>) {
     (rows.iter().map(|row| row.seq).collect(), rows.iter().map(|row| row.attempt).collect())

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -72,21 +72,26 @@ impl Deliveries {
 pub(crate) struct Waited(Mutex<(Duration, Option<Instant>)>);
 
 impl Waited {
-    pub(crate) fn begin(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(Instant::now());
-    }
-
-    pub(crate) fn end(&self) {
-        let mut waited = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// What is waited for meanwhile counts.
+    pub(crate) async fn during<T>(&self, waiting: impl Future<Output = T>) -> T {
+        self.now().1 = Some(Instant::now());
+        let got = waiting.await;
+        let mut waited = self.now();
         if let Some(since) = waited.1.take() {
             waited.0 += since.elapsed();
         }
+        drop(waited);
+        got
     }
 
     /// All of it so far.
     pub(crate) fn total(&self) -> Duration {
-        let waited = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.now();
         waited.0 + waited.1.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    fn now(&self) -> MutexGuard<'_, (Duration, Option<Instant>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

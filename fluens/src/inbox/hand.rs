@@ -3,15 +3,15 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::Duration,
 };
 
 use tokio::sync::Notify;
 
-use super::Signal;
+use super::{Signal, group_size::GroupSize};
 use crate::{
     app::Database,
     clock::Clock,
@@ -20,11 +20,8 @@ use crate::{
     module::Module,
     node::{Holder, Share, Slots},
     publish::Rules,
-    settle::Policy,
+    settle::{Blame, Policy},
 };
-
-/// At most so many deliveries share a transaction.
-const LARGEST_GROUP: usize = 50;
 
 /// How much a consumer takes into memory.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +64,7 @@ pub(crate) struct Inbox<M: Module> {
     /// More came into the plan.
     pub(crate) arrived: Notify,
     plan: Mutex<Plan<InHand>>,
-    group_size: AtomicUsize,
+    group_size: Mutex<GroupSize>,
     closed: AtomicBool,
 }
 
@@ -79,7 +76,7 @@ impl<M: Module> Inbox<M> {
             share,
             arrived: Notify::new(),
             plan: Mutex::default(),
-            group_size: AtomicUsize::new(LARGEST_GROUP),
+            group_size: Mutex::default(),
             closed: AtomicBool::new(false),
         }
     }
@@ -89,7 +86,7 @@ impl<M: Module> Inbox<M> {
     }
 
     pub(super) fn plan(&self) -> MutexGuard<'_, Plan<InHand>> {
-        self.plan.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Nothing is taken any more; what runs may finish.
@@ -175,9 +172,7 @@ impl<M: Module> Inbox<M> {
             freed |= item.row.attempt > 0;
         }
         drop(plan);
-        if count >= self.group_size() {
-            self.group_size.store((count * 2).min(LARGEST_GROUP), Relaxed);
-        }
+        self.sizing().committed(count);
         if freed {
             self.signal.look_at_everything();
         }
@@ -223,19 +218,26 @@ impl<M: Module> Inbox<M> {
         self.signal.look_at_everything();
     }
 
-    pub(crate) fn group_size(&self) -> usize {
-        self.group_size.load(Relaxed)
+    fn sizing(&self) -> MutexGuard<'_, GroupSize> {
+        self.group_size.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Groups got into each other's way.
-    pub(crate) fn shrink_group(&self) {
-        self.group_size.store((self.group_size() / 2).max(1), Relaxed);
+    pub(crate) fn group_size(&self) -> usize {
+        self.sizing().get()
+    }
+
+    /// A group was not committed: it got into the way of others, or somebody in it failed.
+    pub(crate) fn undone(&self, blame: Blame) {
+        match blame {
+            Blame::Nobody => self.sizing().collided(),
+            Blame::Own => self.sizing().undone(),
+        }
     }
 
     /// A consumer that holds the connection for long must not hold others' locks too.
     pub(crate) fn note_held(&self, held: Option<Duration>, patience: Duration) {
         if held.is_some_and(|held| held > patience) {
-            self.group_size.store(1, Relaxed);
+            self.sizing().alone();
         }
     }
 }

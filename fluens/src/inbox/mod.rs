@@ -6,6 +6,7 @@ mod care;
 mod dispatcher;
 mod elsewhere;
 mod ending;
+mod group_size;
 mod hand;
 mod low_water;
 mod poller;

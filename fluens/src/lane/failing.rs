@@ -49,7 +49,7 @@ impl<M: Module> Worker<M> {
             group.lock().await.roll_back().await;
             fluens_diesel::failpoint!("fail: rolled back");
             if shared {
-                self.inbox.shrink_group();
+                self.inbox.undone(blame);
             }
             for item in ran.drain(..).flat_map(|ran| ran.items) {
                 self.inbox.put_back(item);

@@ -18,6 +18,8 @@ type Manager<M> = <Conn<M> as AsyncConnection>::TransactionManager;
 pub(crate) struct Group<M: Module> {
     pub(crate) db: Arc<Database<M::Db>>,
     open: Option<<M::Db as Connect>::Guard>,
+    /// A connection on which no transaction has begun.
+    reserved: Option<<M::Db as Connect>::Guard>,
     /// Deliveries that already ran in the open transaction.
     predecessors: bool,
     impatient: bool,
@@ -27,7 +29,7 @@ pub(crate) struct Group<M: Module> {
 
 impl<M: Module> Group<M> {
     pub(crate) fn new(db: Arc<Database<M::Db>>) -> Self {
-        Group { db, open: None, predecessors: false, impatient: false, broken: false }
+        Group { db, open: None, reserved: None, predecessors: false, impatient: false, broken: false }
     }
 
     /// The connection, for a consumer. One that shares the transaction gives up quickly on locks of other lanes.
@@ -50,29 +52,39 @@ impl<M: Module> Group<M> {
         if self.broken {
             return Err(Error::TransactionLost);
         }
-        match &mut self.open {
+        if self.open.is_none() {
+            let mut conn = self.writer().await?;
+            M::Db::begin(&mut conn).await?;
+            self.open = Some(conn);
+        }
+        self.open.as_mut().ok_or(Error::TransactionLost)
+    }
+
+    /// A connection for a statement that is a transaction by itself.
+    pub(crate) async fn writer(&mut self) -> Result<<M::Db as Connect>::Guard, Error> {
+        match self.reserved.take() {
             Some(conn) => Ok(conn),
-            none => {
-                let mut conn = M::Db::writer(&self.db.pool).await?;
-                M::Db::begin(&mut conn).await?;
-                Ok(none.insert(conn))
-            }
+            None => self.db.writer().await,
         }
     }
 
-    /// The connection, for a commit beside a consumer that is not polled meanwhile: nothing waits for long, for the
-    /// consumer may be who has what is waited for. `false`: not now.
-    pub(crate) async fn open_beside(&mut self, patience: Duration) -> bool {
-        let opened = async {
-            let conn = self.open().await?;
-            Ok::<_, Error>(M::Db::give_up_locks_quickly(conn).await?)
+    /// Gets what a commit beside a consumer that runs needs: a connection, if it is `alone`, else a transaction. Nothing
+    /// waits for long, for the consumer may be who has what is waited for. `false`: not now.
+    pub(crate) async fn ready_beside(&mut self, alone: bool, patience: Duration) -> bool {
+        let ready = async {
+            if alone {
+                self.reserved = Some(self.writer().await?);
+            } else {
+                M::Db::give_up_locks_quickly(self.open().await?).await?;
+            }
+            Ok::<_, Error>(())
         };
-        let opened = matches!(tokio::time::timeout(patience, opened).await, Ok(Ok(())));
-        if !opened && !self.predecessors {
+        let ready = matches!(tokio::time::timeout(patience, ready).await, Ok(Ok(())));
+        if !ready && !self.predecessors {
             // Nothing is in it yet: the connection is for others.
             self.roll_back().await;
         }
-        opened
+        ready
     }
 
     /// What is open is the one transaction that the lane began: nothing inside of it was left open, and it was not ended.
@@ -130,6 +142,7 @@ impl<M: Module> Group<M> {
     }
 
     fn reset(&mut self) {
+        self.reserved = None;
         self.predecessors = false;
         self.impatient = false;
         self.broken = false;

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, pin::pin, sync::Arc, task::Poll, time::Duration};
 
-use futures_util::FutureExt;
-use tokio::sync::Mutex;
+use futures_util::{FutureExt, future::Either};
+use tokio::{sync::Mutex, time::Instant};
 
 use super::{
     Group, InHand, Worker,
@@ -46,12 +46,13 @@ pub(super) enum Ended {
 }
 
 impl<M: Module> Worker<M> {
-    /// Runs one delivery, or a batch.
+    /// Runs one delivery, or a batch. Those before it wait for it until `patience` is over.
     pub(super) async fn one(
         &self,
         group: &Arc<Mutex<Group<M>>>,
         ran: &mut Vec<Ran>,
         items: Vec<InHand>,
+        patience: Instant,
     ) -> Ended {
         let consumer = &self.inbox.consumer;
         // Mostly one: no room for more is made.
@@ -71,7 +72,7 @@ impl<M: Module> Worker<M> {
         fluens_diesel::failpoint!("consume: before the consumer");
         let context = Context::new(group.clone(), deliveries.clone());
         let call = AssertUnwindSafe(self.call(context)).catch_unwind();
-        let ended = match self.watched(call, &deliveries.waited, group, ran, &items).await {
+        let ended = match self.watched(call, &deliveries.waited, group, ran, &items, patience).await {
             Ok(ended) => ended,
             Err(undone) => return Ended::InVain(items, undone),
         };
@@ -116,7 +117,7 @@ impl<M: Module> Worker<M> {
     }
 
     /// Waits for a consumer; `None`: its time is up, and it is dropped. Meanwhile commits those before it, unless it
-    /// has asked for the connection. If that fails it is waited for all the same, but in vain: it ran on top of what is
+    /// has asked for the connection; if it asks while they are committed it waits for that. If that fails it is waited for all the same, but in vain: it ran on top of what is
     /// no longer so.
     async fn watched<T>(
         &self,
@@ -125,17 +126,18 @@ impl<M: Module> Worker<M> {
         group: &Arc<Mutex<Group<M>>>,
         ran: &mut Vec<Ran>,
         items: &[InHand],
+        patience: Instant,
     ) -> Result<Option<T>, Undone> {
         let mut call = pin!(call);
         // Most consumers of a group are done at once and need no timers.
         if let Poll::Ready(done) = futures_util::poll!(&mut call) {
             return Ok(Some(done));
         }
-        let mut started = tokio::time::Instant::now();
+        let started = Instant::now();
         // Without a timeout, a year is as good as never.
         let timeout = self.inbox.consumer.options.timeout.unwrap_or(Duration::from_hours(8760));
         let mut deadline = pin!(tokio::time::sleep_until(started + timeout));
-        let mut patience = pin!(tokio::time::sleep(PATIENCE));
+        let mut patience = pin!(tokio::time::sleep_until(patience));
         let mut impatient = !ran.is_empty();
         let mut committed = Ok(());
         loop {
@@ -144,20 +146,25 @@ impl<M: Module> Worker<M> {
                 done = &mut call => return committed.map(|()| Some(done)),
                 () = &mut deadline => {
                     let later = started + timeout + waited.total();
-                    if later <= tokio::time::Instant::now() {
+                    if later <= Instant::now() {
                         return committed.map(|()| None);
                     }
                     deadline.as_mut().reset(later);
                 }
                 () = &mut patience, if impatient => {
-                    let paused = tokio::time::Instant::now();
-                    match self.commit_beside(group, ran, items).await {
+                    let commit = pin!(self.commit_beside(group, ran, items));
+                    let (beside, ended) = match futures_util::future::select(commit, &mut call).await {
+                        Either::Left((beside, _)) => (beside, None),
+                        Either::Right((done, commit)) => (commit.await, Some(done)),
+                    };
+                    match beside {
                         Beside::Committed | Beside::HasConnection => impatient = false,
-                        Beside::NotNow => patience.as_mut().reset(tokio::time::Instant::now() + PATIENCE),
+                        Beside::NotNow => patience.as_mut().reset(Instant::now() + PATIENCE),
                         Beside::Undone(undone) => (impatient, committed) = (false, Err(undone)),
                     }
-                    // It did not run meanwhile.
-                    started += paused.elapsed();
+                    if let Some(done) = ended {
+                        return committed.map(|()| Some(done));
+                    }
                 }
             }
         }

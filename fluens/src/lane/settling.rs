@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fluens_diesel::{Acked, Appended, NewMessage, Settle as _, append_async};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 
 use super::{
     Group, InHand, Worker,
@@ -47,19 +47,18 @@ impl<M: Module> Worker<M> {
         group: &Arc<Mutex<Group<M>>>,
         ran: &mut Vec<Ran>,
     ) -> Result<(), Undone> {
-        self.commit_group(group, ran, false).await
+        if ran.is_empty() {
+            return Ok(());
+        }
+        self.commit_group(group.lock().await, ran, false).await
     }
 
     async fn commit_group(
         &self,
-        group: &Arc<Mutex<Group<M>>>,
+        mut open: MutexGuard<'_, Group<M>>,
         ran: &mut Vec<Ran>,
         beside: bool,
     ) -> Result<(), Undone> {
-        if ran.is_empty() {
-            return Ok(());
-        }
-        let mut open = group.lock().await;
         let mut batch = std::mem::take(ran);
         match self.settle(&mut open, &mut batch).await {
             Ok(Some(appended)) => {
@@ -96,16 +95,17 @@ impl<M: Module> Worker<M> {
         ran: &mut Vec<Ran>,
         running: &[InHand],
     ) -> Beside {
+        // Held until the end: what the consumer does with the connection belongs to the next transaction.
         let Ok(mut open) = group.try_lock() else { return Beside::HasConnection };
-        if !open.open_beside(PATIENCE).await {
+        let alone = self.only_acknowledges(&open, ran);
+        if !open.ready_beside(alone, PATIENCE).await {
             if let Some(witness) = &self.inbox.consumer.db.witness {
                 witness.commit_put_off();
             }
             return Beside::NotNow;
         }
-        drop(open);
         fluens_diesel::failpoint!("settle: beside a consumer that runs");
-        match self.commit_group(group, ran, true).await {
+        match self.commit_group(open, ran, true).await {
             Ok(()) => {
                 self.inbox.release_others(self.lane, running);
                 Beside::Committed
@@ -117,6 +117,7 @@ impl<M: Module> Worker<M> {
     /// `None`: somebody else settled some of these deliveries.
     async fn settle(&self, group: &mut Group<M>, batch: &mut [Ran]) -> Result<Option<Appended>, Error> {
         let db = self.inbox.consumer.db.clone();
+        let alone = self.only_acknowledges(group, batch);
         fluens_diesel::failpoint!("settle: before the outgoing messages");
         let Outgoing { names, mut rows, faults } = self.outgoing(batch)?;
         rows.extend(faults);
@@ -126,11 +127,10 @@ impl<M: Module> Worker<M> {
         // In the name of the node that fetched them: of several, the first, which is no more.
         let node = batch.iter().flat_map(|ran| &ran.items).map(|item| item.node).min().unwrap_or_default();
         let mut appended = Appended::default();
-        if rows.is_empty() && group.is_unopened() && db.retention.processed.is_zero() {
-            // There is nothing but the acknowledgement, which is a transaction by itself. Of what somebody else settled
-            // there is nothing to undo.
+        if alone {
+            // A transaction by itself. Of what somebody else settled there is nothing to undo.
             fluens_diesel::failpoint!("settle: before an acknowledgement alone");
-            let acked = M::Db::ack(&mut *db.writer().await?, &db.tables, node, &acks).await?;
+            let acked = M::Db::ack(&mut *group.writer().await?, &db.tables, node, &acks).await?;
             fluens_diesel::failpoint!("settle: after an acknowledgement alone");
             if fluens_diesel::guard!("acknowledgement count") && acked != acks.len() {
                 return Ok(None);
@@ -165,6 +165,12 @@ impl<M: Module> Worker<M> {
         Ok(Some(appended))
     }
 
+    /// There is nothing to commit but the acknowledgement.
+    fn only_acknowledges(&self, group: &Group<M>, batch: &[Ran]) -> bool {
+        let silent = batch.iter().all(|ran| ran.staged.is_empty() && ran.faults.is_empty());
+        silent && group.is_unopened() && self.inbox.consumer.db.retention.processed.is_zero()
+    }
+
     fn outgoing(&self, batch: &mut [Ran]) -> Result<Outgoing, Error> {
         let (mut outgoing, rules) = (Outgoing::default(), &self.inbox.consumer.rules);
         for ran in batch {
@@ -187,7 +193,7 @@ impl<M: Module> Worker<M> {
     /// error is the delivery's own, unless the connection was lost; then what is true must be read again, for the
     /// COMMIT may have happened. Beside a consumer that runs nothing is counted: that may need a connection.
     async fn not_committed(&self, batch: Vec<Ran>, error: Error, beside: bool) -> Undone {
-        self.inbox.shrink_group();
+        self.inbox.undone(Blame::Own);
         // Something that this task opened and gave away holds the only writer: not their doing.
         let nested = matches!(error, Error::NestedTransaction);
         // What it wants to publish will be no other next time.

@@ -1,12 +1,9 @@
 //! A lane at work: takes deliveries one after the other, runs them in one transaction, and commits effects, outgoing
 //! messages and acknowledgements together. It ends when nothing is left for it; the dispatcher starts it again.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::Instant};
 
 use super::{
     Group, InHand, Lane,
@@ -63,8 +60,9 @@ impl<M: Module> Worker<M> {
                 self.end(item, false).await;
                 continue;
             }
+            let started = Instant::now();
             if ran.is_empty() {
-                since = Instant::now();
+                since = started;
             }
             let turn = match self.with_care(&item).await {
                 Ok(turn) => turn,
@@ -74,8 +72,14 @@ impl<M: Module> Worker<M> {
                 }
             };
             let items = self.with_others(item).await;
-            match self.one(&group, &mut ran, items).await {
-                Ended::Well(done) if done.refused.is_empty() => ran.push(done),
+            match self.one(&group, &mut ran, items, since + PATIENCE).await {
+                Ended::Well(done) if done.refused.is_empty() => {
+                    // Those before it may have been committed meanwhile.
+                    if ran.is_empty() {
+                        since = started;
+                    }
+                    ran.push(done);
+                }
                 Ended::Well(done) => self.partly(&group, done).await,
                 Ended::Failed { items, failure, touched } => {
                     self.fail(&group, &mut ran, items, failure, touched).await;
