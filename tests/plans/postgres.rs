@@ -2,14 +2,18 @@
 
 use std::fs;
 
-use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
-use fluens_diesel::{Connect, DatabaseSettings, Synchronous, postgres::Db};
+use diesel::{QueryableByName, sql_types::BigInt};
+use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use fluens_diesel::{
+    Acked, Connect, DatabaseSettings, Settle, Synchronous, Tables, append_async, postgres::Db,
+};
 use fluens_tests::postgres::{Cluster, Options};
 use serde_json::{Deserializer, Value};
 
 use super::{
     Plan, assert_nothing_reads_the_whole_inbox, snapshot,
     steps::{Bench, CONSUMERS, Witness},
+    support::keyed,
     text,
 };
 
@@ -176,4 +180,37 @@ async fn after_a_backlog_no_statement_reads_what_is_left() {
     let sql = format!("{} ANALYZE; DELETE FROM fluens_inbox WHERE seq % 1000 > 0;", fill(MANY));
     let Some(bench) = prepared(&sql).await else { return };
     assert_nothing_reads_the_whole_inbox(&bench.all().await, "after a backlog", &[LOOK]);
+}
+
+#[derive(QueryableByName)]
+struct Planned {
+    #[diesel(sql_type = BigInt)]
+    times: i64,
+}
+
+/// How often the statements that begin like this were planned for just the values they were given.
+async fn planned(conn: &mut AsyncPgConnection, statement: &str) -> i64 {
+    let plans = format!(
+        "SELECT sum(custom_plans)::bigint AS times FROM pg_prepared_statements WHERE statement LIKE '{statement}%'"
+    );
+    diesel::sql_query(plans).get_result::<Planned>(conn).await.unwrap().times
+}
+
+/// The server tries that so often before it keeps a plan for all values.
+const TRIES: i64 = 5;
+
+/// Making a plan takes longer than carrying it out.
+#[tokio::test(flavor = "multi_thread")]
+async fn few_or_many_are_not_planned_anew_each_time() {
+    for (statistics, size) in [("", 2), ("", 500), ("ANALYZE", 5), ("ANALYZE", 500)] {
+        let Some(mut bench) = prepared(&format!("{} {statistics}", fill(2000))).await else { return };
+        let (conn, tables) = (&mut *bench.conn, Tables::default());
+        for n in 0..20 {
+            let rows: Vec<Acked> = (0..size).map(|row| Acked { seq: n * size + row, attempt: 0 }).collect();
+            Db::ack(conn, &tables, 1, &rows).await.unwrap();
+            append_async(conn, &tables, (0..size).map(|key| keyed(1, key)).collect()).await.unwrap();
+        }
+        let planned = [planned(conn, "DELETE FROM").await, planned(conn, "WITH locked").await];
+        assert_eq!(planned, [TRIES; 2], "{size} at once, {statistics}");
+    }
 }

@@ -4,11 +4,9 @@
 
 use std::time::Duration;
 
-use diesel::sql_types::BigInt;
-use fluens::{diesel_prelude::*, postgres as db, prelude::*};
-use fluens_diesel::{
-    Acked, Connect, DatabaseSettings, Due, Fetch, Inbox, Schema, Settle, Standing, Synchronous, Tables,
-};
+use diesel_async::SimpleAsyncConnection;
+use fluens::{postgres as db, prelude::*};
+use fluens_diesel::{Connect, DatabaseSettings, Due, Fetch, Inbox, Schema, Standing, Synchronous, Tables};
 use fluens_tests::{
     postgres::Cluster,
     probe::Probe,
@@ -144,26 +142,4 @@ async fn more_than_few_are_fetched_the_long_way() {
         let long = fetched(&mut conn, &wanted).await;
         assert_eq!(fetched(&mut conn, &Fetch { few: true, ..wanted }).await, long);
     }
-}
-
-#[derive(QueryableByName)]
-struct Plans {
-    #[diesel(sql_type = BigInt)]
-    made_anew: i64,
-}
-
-/// Making a plan takes longer than what is planned. The server tries that five times before it keeps one.
-#[tokio::test(flavor = "multi_thread")]
-async fn the_acknowledgement_of_few_is_not_planned_anew() {
-    let Some(cluster) = Cluster::shared() else { return eprintln!("left out: no server is installed") };
-    let mut conn = with_rows(cluster, 2000).await;
-    conn.batch_execute("ANALYZE fluens_inbox").await.unwrap();
-    for seq in 1..=40 {
-        let rows: Vec<Acked> = (0..2 + seq % 5).map(|n| Acked { seq: seq * 10 + n, attempt: 0 }).collect();
-        db::Db::ack(&mut conn, &Tables::default(), 1, &rows).await.unwrap();
-    }
-    let plans = diesel::sql_query(
-        "SELECT sum(custom_plans)::bigint AS made_anew FROM pg_prepared_statements WHERE statement LIKE 'DELETE FROM fluens_inbox%'",
-    );
-    assert_eq!(plans.get_result::<Plans>(&mut conn).await.unwrap().made_anew, 5);
 }

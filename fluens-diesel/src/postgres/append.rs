@@ -42,7 +42,8 @@ statement! {
     /// Where nothing else need be known before, it takes the locks of its keys itself, which saves a round trip: the
     /// condition is asked once, before any row, and so before any place is drawn. So is the transaction's
     /// number: whoever has drawn a place has one, by which it can be waited for. Behind each id comes
-    /// the transaction's [`Mark`](crate::Mark): asked for here it costs no round trip.
+    /// the transaction's [`Mark`](crate::Mark): asked for here it costs no round trip. The kinds stand in a SELECT of their own,
+    /// which hides how few they are: seeing that, PostgreSQL would find a plan for just them cheaper, and plan each anew.
     AppendChunk {
         lock_stripes: List<i32>, lock_keys: List<i64>, lock_whole: List<i32>, kind_names: List<String>, kind_ids: List<Id>, afar: bool,
         ids: List<Id>, kinds: List<i32>, versions: List<i32>, slots: List<i16>, keys: List<Option<i64>>,
@@ -54,7 +55,7 @@ statement! {
                    UNION ALL SELECT pg_advisory_xact_lock(k) FROM unnest({lock_keys}) k \
                    UNION ALL SELECT pg_advisory_xact_lock(1718383982, s) FROM unnest({lock_whole}) s), \
                subscribed AS MATERIALIZED (SELECT DISTINCT k.ord AS kind, split_part(k.names, ',', 1) AS message, k.id, s.consumer_id \
-                   FROM unnest({kind_names}, {kind_ids}) WITH ORDINALITY AS k(names, id, ord), {fluens}subscription s \
+                   FROM unnest((SELECT {kind_names}), {kind_ids}) WITH ORDINALITY AS k(names, id, ord), {fluens}subscription s \
                    WHERE s.message = ANY (string_to_array(k.names, ',')) AND NOT (s.remote AND {afar})), \
                stored AS (INSERT INTO {fluens}inbox (consumer_id, message_id, message, version, slot, key_hash, priority, state, \
                        published_at, due_at, expires_at, once, latest, envelope, payload) \

@@ -6,7 +6,7 @@ use fluens_diesel::{Acked, Due};
 
 use super::{Place, Planned};
 use crate::{
-    clock::Moment,
+    clock::{Clock, Moment},
     message::Envelope,
     settle::{Attempt, History},
 };
@@ -85,8 +85,8 @@ impl InHand {
         }
     }
 
-    pub(crate) fn is_expired(&self, now: Moment) -> bool {
-        fluens_diesel::guard!("expired never runs") && self.expires.is_some_and(|time| time <= now)
+    pub(crate) fn is_expired(&self, clock: &Clock) -> bool {
+        fluens_diesel::guard!("expired never runs") && self.expires.is_some_and(|time| time <= clock.now())
     }
 
     pub(crate) fn acked(&self) -> Acked {

@@ -41,7 +41,7 @@ impl<M: Module> Worker<M> {
         loop {
             let next = self.inbox.take(self.lane);
             // Asked once: what expires in between would find its predecessors uncommitted.
-            let expired = next.as_ref().is_some_and(|item| item.is_expired(self.inbox.clock().now()));
+            let expired = next.as_ref().is_some_and(|item| item.is_expired(self.inbox.clock()));
             let shares = next.as_ref().is_some_and(|item| !expired && self.shares(item));
             if !shares {
                 // The keys stay ours: the delivery just taken may be of one of them.
@@ -60,9 +60,9 @@ impl<M: Module> Worker<M> {
                 self.end(item, false).await;
                 continue;
             }
-            let started = Instant::now();
-            if ran.is_empty() {
-                since = started;
+            let others = !ran.is_empty();
+            if !others {
+                since = Instant::now();
             }
             let turn = match self.with_care(&item).await {
                 Ok(turn) => turn,
@@ -74,9 +74,9 @@ impl<M: Module> Worker<M> {
             let items = self.with_others(item).await;
             match self.one(&group, &mut ran, items, since + PATIENCE).await {
                 Ended::Well(done) if done.refused.is_empty() => {
-                    // Those before it may have been committed meanwhile.
-                    if ran.is_empty() {
-                        since = started;
+                    // Those before it were committed meanwhile.
+                    if others && ran.is_empty() {
+                        since = Instant::now();
                     }
                     ran.push(done);
                 }
@@ -126,7 +126,7 @@ impl<M: Module> Worker<M> {
             while items.len() < usize::from(size)
                 && let Some(item) = self.inbox.take(self.lane)
             {
-                if item.alone || item.is_expired(self.inbox.clock().now()) {
+                if item.alone || item.is_expired(self.inbox.clock()) {
                     self.inbox.put_back(item);
                     return items;
                 }
