@@ -9,7 +9,7 @@ use diesel::{
     sql_types::{Binary, Integer},
 };
 
-use super::single::AppendSingle;
+use super::single::{AppendPlain, AppendSingle};
 use crate::{
     Id, NewMessage, Tables, Ts,
     sql::{Kinds, List, statement},
@@ -76,6 +76,7 @@ statement! {
 
 /// How a batch is stored.
 pub enum Append {
+    Plain(Box<AppendPlain>),
     Single(Box<AppendSingle>),
     Chunk(Box<AppendChunk>),
 }
@@ -92,6 +93,7 @@ impl Query for Append {
 impl QueryFragment<Pg> for Append {
     fn walk_ast<'b>(&'b self, out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         match self {
+            Append::Plain(plain) => plain.walk_ast(out),
             Append::Single(single) => single.walk_ast(out),
             Append::Chunk(chunk) => chunk.walk_ast(out),
         }
@@ -172,7 +174,12 @@ pub(crate) fn appends(tables: &Tables, mut batch: Vec<NewMessage>) -> Vec<Append
         && only.names.len() == 1
         && let Some(message) = batch.pop()
     {
-        return vec![Append::Single(Box::new(AppendSingle::new(tables, message, !locks.keys.is_empty())))];
+        let locks = !locks.keys.is_empty();
+        return vec![if AppendPlain::fits(&message) {
+            Append::Plain(Box::new(AppendPlain::new(tables, message, locks)))
+        } else {
+            Append::Single(Box::new(AppendSingle::new(tables, message, locks)))
+        }];
     }
     let (mut appends, mut batch) = (Vec::new(), batch.into_iter().peekable());
     while batch.peek().is_some() {

@@ -57,6 +57,7 @@ impl<M: Module> Dispatcher<M> {
         while !*self.stop.borrow() {
             self.inbox.drop_stale();
             let resume = self.inbox.plan().resume(self.inbox.clock().now());
+            let resting = idle.len();
             while self.inbox.plan().has_free()
                 && let Some(lane) = idle.pop()
             {
@@ -64,6 +65,10 @@ impl<M: Module> Dispatcher<M> {
                 lanes.spawn(
                     async move { (lane, AssertUnwindSafe(worker.run()).catch_unwind().await.is_ok()) },
                 );
+            }
+            if idle.len() < resting {
+                // They go first: somebody waits for what they do.
+                tokio::task::yield_now().await;
             }
             if self.step().await {
                 continue;
