@@ -106,10 +106,10 @@ fn floor_program(count: usize) -> String {
              Ok(())\n}}\n"
         )
         .ok();
-        write!(
+        writeln!(
             table,
             "    (|body| Ok(Box::pin(consume{n}(serde_json::from_slice(body)?))), \
-             || serde_json::to_vec(&Message{n} {{ customer: {n}, article: String::new(), pieces: 1 }})),\n"
+             || serde_json::to_vec(&Message{n} {{ customer: {n}, article: String::new(), pieces: 1 }})),"
         )
         .ok();
     }

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use diesel_async::SimpleAsyncConnection;
-use fluens::{postgres as db, prelude::*};
+use diesel_async::{AsyncConnection, SimpleAsyncConnection};
+use fluens::{message, postgres as db, prelude::*};
 use fluens_diesel::{Connect, DatabaseSettings, Due, Fetch, Inbox, Schema, Standing, Synchronous, Tables};
 use fluens_tests::{
     postgres::Cluster,
@@ -142,4 +142,27 @@ async fn more_than_few_are_fetched_the_long_way() {
         let long = fetched(&mut conn, &wanted).await;
         assert_eq!(fetched(&mut conn, &Fetch { few: true, ..wanted }).await, long);
     }
+}
+
+/// Where a fetch may begin is found out by waiting for the transactions there are. One that has drawn a place and has no number
+/// yet would not be among them.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_place_is_drawn_before_the_transaction_has_a_number() {
+    let Some(cluster) = Cluster::shared() else { return eprintln!("left out: no server is installed") };
+    let (url, probe) = (cluster.create_database(), Probe::default());
+    let app = fluens::app!(Listening, .., |app| app.database(&url).state(probe.clone()));
+    let app = app.start().await.unwrap();
+    let mut conn = db::Conn::establish(&url).await.unwrap();
+    let drawn = "CREATE FUNCTION drawn() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN \
+             IF pg_current_xact_id_if_assigned() IS NULL THEN RAISE 'without a number'; END IF; \
+             RETURN nextval('fluens_inbox_seq'); \
+         END $$; \
+         ALTER TABLE fluens_inbox ALTER COLUMN seq SET DEFAULT drawn()";
+    conn.batch_execute(drawn).await.unwrap();
+    let listening = Listening::of(&app);
+    listening.publish(&Word).await.unwrap();
+    listening.publish(message(&Word).after(Duration::from_millis(1))).await.unwrap();
+    listening.publish_all(&[Word, Word]).await.unwrap();
+    probe.wait_for(4).await;
+    app.shutdown().await.unwrap();
 }

@@ -3,7 +3,7 @@
 //! They do the same as the one for a chunk, with plain values instead of arrays. For so short a statement setting up its plan
 //! is what costs, so these have as few nodes as can be: no DISTINCT, which only aliases need, and the locks of the key stand
 //! where the time is read, without which there is no row, and so no place is drawn. So does the transaction's number:
-//! whoever has drawn a place has one. Without a key the locks are null, and none is taken. With a bell, those who listen
+//! whoever has drawn a place has one. (The time depends on it: what nobody uses and could be asked at any time is not asked at all.) Without a key the locks are null, and none is taken. With a bell, those who listen
 //! hear of it with the COMMIT, without another round trip. Behind the id comes the transaction's [`Mark`](crate::Mark).
 
 use diesel::sql_types::{Binary, Integer};
@@ -14,8 +14,8 @@ use crate::{Id, NewMessage, Tables, Ts, sql::statement};
 /// When it is published: then the lock of its key is held.
 macro_rules! published {
     () => {
-        "(SELECT pg_current_xact_id(), pg_advisory_xact_lock_shared(1718383982, {lock_stripe}), \
-             pg_advisory_xact_lock({lock_key}), {now} AS now) n"
+        "(SELECT pg_advisory_xact_lock_shared(1718383982, {lock_stripe}), pg_advisory_xact_lock({lock_key}), \
+             CASE WHEN pg_current_xact_id() IS NOT NULL THEN {now} END AS now) n"
     };
 }
 

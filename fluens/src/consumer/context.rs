@@ -94,20 +94,15 @@ impl<M: Module> Context<M> {
         let lent = if let Some(lent) = self.lent.take() {
             lent
         } else {
-            let group = match self.group.clone().try_lock_owned() {
-                Ok(group) => group,
-                // Those before it are being committed.
-                Err(_) => self.deliveries.waited.during(self.group.clone().lock_owned()).await,
-            };
+            let group = self.group.clone().lock_owned().await;
             Lent { group, since: None, returned: false }
         };
         let lent = self.lent.insert(lent);
         // Those before it have opened the transaction: nothing is waited for.
-        let conn = if lent.since.is_none() && lent.group.is_unopened() {
-            self.deliveries.waited.during(lent.group.conn()).await
-        } else {
-            lent.group.conn().await
-        };
+        let waits = lent.since.is_none() && lent.group.is_unopened();
+        let waiting = waits.then(|| self.deliveries.waited.begin());
+        let conn = lent.group.conn().await;
+        drop(waiting);
         if lent.since.is_none() {
             lent.since = conn.is_ok().then(Instant::now);
         }

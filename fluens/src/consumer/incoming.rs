@@ -72,16 +72,10 @@ impl Deliveries {
 pub(crate) struct Waited(Mutex<(Duration, Option<Instant>)>);
 
 impl Waited {
-    /// What is waited for meanwhile counts.
-    pub(crate) async fn during<T>(&self, waiting: impl Future<Output = T>) -> T {
+    /// It waits until what is returned is dropped, also by a consumer that gives up waiting.
+    pub(crate) fn begin(&self) -> Waiting<'_> {
         self.now().1 = Some(Instant::now());
-        let got = waiting.await;
-        let mut waited = self.now();
-        if let Some(since) = waited.1.take() {
-            waited.0 += since.elapsed();
-        }
-        drop(waited);
-        got
+        Waiting(self)
     }
 
     /// All of it so far.
@@ -92,6 +86,18 @@ impl Waited {
 
     fn now(&self) -> MutexGuard<'_, (Duration, Option<Instant>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A consumer that waits for its connection.
+pub(crate) struct Waiting<'a>(&'a Waited);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut waited = self.0.now();
+        if let Some(since) = waited.1.take() {
+            waited.0 += since.elapsed();
+        }
     }
 }
 
@@ -187,5 +193,18 @@ impl Taken<()> {
     /// What a consumer of `Fault<T>` takes.
     pub const fn fault<M: Module, T: Message>() -> Taken<Fault<T>> {
         taken::<M, Fault<T>>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Waited;
+
+    #[test]
+    fn who_gives_up_waiting_waits_no_longer() {
+        let waited = Waited::default();
+        drop(waited.begin());
+        let total = waited.total();
+        assert_eq!(waited.total(), total);
     }
 }

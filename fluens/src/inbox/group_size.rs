@@ -44,10 +44,11 @@ impl GroupSize {
         }
     }
 
-    /// Groups of different lanes wanted the same, and one had to give way.
-    pub(super) fn collided(&mut self) {
-        self.size = (self.size / 4).max(1);
-        self.bearable = self.size;
+    /// Groups of different lanes wanted the same, and one of so many had to give way. Several may at once: it is how many
+    /// they were that counts, not how many gave way.
+    pub(super) fn collided(&mut self, count: usize) {
+        self.bearable = self.bearable.min((count / 4).max(1));
+        self.size = self.size.min(self.bearable);
         self.well = 0;
     }
 
@@ -86,8 +87,10 @@ mod tests {
     #[test]
     fn a_collision_is_remembered() {
         let mut size = GroupSize::default();
-        size.collided();
-        assert_eq!(size.get(), 12);
+        for lane in [48, 50, 49] {
+            size.collided(lane);
+        }
+        assert_eq!(size.get(), 12, "once for all of them");
         full(&mut size, CONVINCING - 1);
         assert_eq!(size.get(), 12);
         full(&mut size, 1);
@@ -102,9 +105,7 @@ mod tests {
     #[test]
     fn one_is_the_least_and_those_that_are_not_full_say_nothing() {
         let mut size = GroupSize::default();
-        for _ in 0..5 {
-            size.collided();
-        }
+        size.collided(2);
         size.undone();
         assert_eq!(size.get(), 1);
         let mut size = GroupSize::default();

@@ -20,7 +20,7 @@ use crate::{
     module::Module,
     node::{Holder, Share, Slots},
     publish::Rules,
-    settle::{Blame, Policy},
+    settle::Policy,
 };
 
 /// How much a consumer takes into memory.
@@ -226,12 +226,14 @@ impl<M: Module> Inbox<M> {
         self.sizing().get()
     }
 
-    /// A group was not committed: it got into the way of others, or somebody in it failed.
-    pub(crate) fn undone(&self, blame: Blame) {
-        match blame {
-            Blame::Nobody => self.sizing().collided(),
-            Blame::Own => self.sizing().undone(),
-        }
+    /// A group of so many got into the way of another lane's.
+    pub(crate) fn collided(&self, count: usize) {
+        self.sizing().collided(count);
+    }
+
+    /// A group was not committed, for another reason.
+    pub(crate) fn undone(&self) {
+        self.sizing().undone();
     }
 
     /// A consumer that holds the connection for long must not hold others' locks too.

@@ -14,7 +14,7 @@ use crate::{
     Error, Failure, Result,
     consumer::{OnDeadLetter, Order},
     module::Module,
-    settle::{Attempt, Blame, NewFault, Verdict, blame, cut, dice},
+    settle::{Attempt, Blame, NewFault, Verdict, blame, cut, dice, is_collision},
     testing::Kind,
 };
 
@@ -48,8 +48,10 @@ impl<M: Module> Worker<M> {
         if touched {
             group.lock().await.roll_back().await;
             fluens_diesel::failpoint!("fail: rolled back");
-            if shared {
-                self.inbox.undone(blame);
+            match shared {
+                true if is_collision(&failure) => self.inbox.collided(ran.len() + 1),
+                true => self.inbox.undone(),
+                false => {}
             }
             for item in ran.drain(..).flat_map(|ran| ran.items) {
                 self.inbox.put_back(item);

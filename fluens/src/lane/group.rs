@@ -68,8 +68,9 @@ impl<M: Module> Group<M> {
         }
     }
 
-    /// Gets what a commit beside a consumer that runs needs: a connection, if it is `alone`, else a transaction. Nothing
-    /// waits for long, for the consumer may be who has what is waited for. `false`: not now.
+    /// Gets what a commit beside a consumer that is not polled meanwhile needs: a connection, if it is an acknowledgement
+    /// `alone`, else a transaction. Nothing waits for long, for the consumer may be who has what is waited for. `false`: not
+    /// now.
     pub(crate) async fn ready_beside(&mut self, alone: bool, patience: Duration) -> bool {
         let ready = async {
             if alone {

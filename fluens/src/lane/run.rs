@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, pin::pin, sync::Arc, task::Poll, time::Duration};
 
-use futures_util::{FutureExt, future::Either};
+use futures_util::FutureExt;
 use tokio::{sync::Mutex, time::Instant};
 
 use super::{
@@ -117,7 +117,7 @@ impl<M: Module> Worker<M> {
     }
 
     /// Waits for a consumer; `None`: its time is up, and it is dropped. Meanwhile commits those before it, unless it
-    /// has asked for the connection; if it asks while they are committed it waits for that. If that fails it is waited for all the same, but in vain: it ran on top of what is
+    /// has asked for the connection. If that fails it is waited for all the same, but in vain: it ran on top of what is
     /// no longer so.
     async fn watched<T>(
         &self,
@@ -133,7 +133,7 @@ impl<M: Module> Worker<M> {
         if let Poll::Ready(done) = futures_util::poll!(&mut call) {
             return Ok(Some(done));
         }
-        let started = Instant::now();
+        let mut started = Instant::now();
         // Without a timeout, a year is as good as never.
         let timeout = self.inbox.consumer.options.timeout.unwrap_or(Duration::from_hours(8760));
         let mut deadline = pin!(tokio::time::sleep_until(started + timeout));
@@ -152,19 +152,14 @@ impl<M: Module> Worker<M> {
                     deadline.as_mut().reset(later);
                 }
                 () = &mut patience, if impatient => {
-                    let commit = pin!(self.commit_beside(group, ran, items));
-                    let (beside, ended) = match futures_util::future::select(commit, &mut call).await {
-                        Either::Left((beside, _)) => (beside, None),
-                        Either::Right((done, commit)) => (commit.await, Some(done)),
-                    };
-                    match beside {
+                    let paused = Instant::now();
+                    match self.commit_beside(group, ran, items).await {
                         Beside::Committed | Beside::HasConnection => impatient = false,
                         Beside::NotNow => patience.as_mut().reset(Instant::now() + PATIENCE),
                         Beside::Undone(undone) => (impatient, committed) = (false, Err(undone)),
                     }
-                    if let Some(done) = ended {
-                        return committed.map(|()| Some(done));
-                    }
+                    // It did not run meanwhile.
+                    started += paused.elapsed();
                 }
             }
         }

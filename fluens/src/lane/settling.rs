@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fluens_diesel::{Acked, Appended, NewMessage, Settle as _, append_async};
+use fluens_diesel::{Acked, Appended, Connect as _, NewMessage, Settle as _, append_async};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::{
@@ -95,9 +95,9 @@ impl<M: Module> Worker<M> {
         ran: &mut Vec<Ran>,
         running: &[InHand],
     ) -> Beside {
-        // Held until the end: what the consumer does with the connection belongs to the next transaction.
         let Ok(mut open) = group.try_lock() else { return Beside::HasConnection };
-        let alone = self.only_acknowledges(&open, ran);
+        // It waits for nothing that a consumer has, where others than it may write.
+        let alone = M::Db::WAITS_FAIRLY && self.only_acknowledges(&open, ran);
         if !open.ready_beside(alone, PATIENCE).await {
             if let Some(witness) = &self.inbox.consumer.db.witness {
                 witness.commit_put_off();
@@ -193,7 +193,7 @@ impl<M: Module> Worker<M> {
     /// error is the delivery's own, unless the connection was lost; then what is true must be read again, for the
     /// COMMIT may have happened. Beside a consumer that runs nothing is counted: that may need a connection.
     async fn not_committed(&self, batch: Vec<Ran>, error: Error, beside: bool) -> Undone {
-        self.inbox.undone(Blame::Own);
+        self.inbox.undone();
         // Something that this task opened and gave away holds the only writer: not their doing.
         let nested = matches!(error, Error::NestedTransaction);
         // What it wants to publish will be no other next time.

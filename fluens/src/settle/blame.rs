@@ -28,6 +28,18 @@ pub(crate) fn blame(failure: &Failure, shared: bool) -> Blame {
     }
 }
 
+/// Whether it gave way to somebody who wanted the same rows. PostgreSQL says so; where it says so in another language, it is
+/// a failure like any other.
+pub(crate) fn is_collision(failure: &Failure) -> bool {
+    match failure.find::<DieselError>() {
+        Some(DieselError::DatabaseError(DatabaseErrorKind::SerializationFailure, _)) => true,
+        Some(DieselError::DatabaseError(DatabaseErrorKind::Unknown, error)) => {
+            ["lock timeout", "deadlock"].iter().any(|word| error.message().contains(word))
+        }
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +54,19 @@ mod tests {
             let failure = database(kind);
             assert_eq!((blame(&failure, true), blame(&failure, false)), (Blame::Nobody, Blame::Own));
         }
+    }
+
+    #[test]
+    fn only_who_wanted_the_same_collides() {
+        let said = |text: &str| {
+            let text = Box::new(text.to_owned());
+            Failure::from(DieselError::DatabaseError(DatabaseErrorKind::Unknown, text))
+        };
+        assert!(is_collision(&said("canceling statement due to lock timeout")));
+        assert!(is_collision(&said("deadlock detected")));
+        assert!(is_collision(&database(DatabaseErrorKind::SerializationFailure)));
+        assert!(!is_collision(&said("division by zero")));
+        assert!(!is_collision(&database(DatabaseErrorKind::ClosedConnection)));
     }
 
     #[test]

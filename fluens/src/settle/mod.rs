@@ -10,7 +10,7 @@ mod retry;
 
 pub use attempt::Attempt;
 pub(crate) use attempt::{History, cut, fingerprint};
-pub(crate) use blame::{Blame, blame};
+pub(crate) use blame::{Blame, blame, is_collision};
 pub use fault::Fault;
 pub(crate) use fault::{FAULT, NewFault, fault_code, fault_name, is_fault};
 pub use letters::{Cursor, DeadLetter, DeadLetters, Expired, ExpiredMessage, Filter, Page};
