@@ -47,7 +47,8 @@ struct Stepped {
 /// An hour of the server's time. SQLite runs a statement where it stands: nobody can be dropped inside of one.
 const FOR_AN_HOUR: &str = "SELECT pg_sleep(3600)";
 
-#[consumer(timeout = "150ms", lanes = 3, retry(memory = ["1ms"]))]
+// More than once: on a slow machine others run into their time, too.
+#[consumer(timeout = "150ms", lanes = 3, retry(memory = ["1ms", "1ms", "1ms", "1ms", "1ms"]))]
 async fn step(step: Step, probe: State<Probe>, ctx: &mut Context<Awaiting>) -> Result<Stepped> {
     let first = ctx.attempt() == 1;
     let hang_at = async |place| {
