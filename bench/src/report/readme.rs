@@ -35,11 +35,15 @@ fn replaced(readme: &str, text: &str) -> Result<String> {
 }
 
 fn text(report: &Report) -> String {
+    let rounds = match report.rounds {
+        1 => "One round".to_owned(),
+        rounds => format!("Medians of {rounds} rounds"),
+    };
     let mut text = format!(
         "![fluens beside the floor and other queues]({CHART})\n\n\
-         Medians of {} rounds on {} cores with {}:\n\n\
+         {rounds} on {} cores with {}:\n\n\
          | | floor | fluens | best rival |\n|---|---|---|---|\n",
-        report.rounds, report.cores, report.server
+        report.cores, report.server
     );
     for measure in MEASURES.iter().filter(|measure| report.measures.get(measure.id, "fluens").is_some()) {
         let (floor, rival) = (cell(report, measure, "floor"), best_rival(report, measure));
