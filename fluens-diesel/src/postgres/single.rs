@@ -3,7 +3,8 @@
 //! They do the same as the one for a chunk, with plain values instead of arrays. For so short a statement setting up its plan
 //! is what costs, so these have as few nodes as can be: no DISTINCT, which only aliases need, and the locks of the key stand
 //! where the time is read, without which there is no row, and so no place is drawn. So does the transaction's number:
-//! whoever has drawn a place has one. (The time depends on it: what nobody uses and could be asked at any time is not asked at all.) Without a key the locks are null, and none is taken. With a bell, those who listen
+//! whoever has drawn a place has one. (The time depends on it: PostgreSQL leaves out a column that nobody uses.) Without a
+//! key the locks are null, and none is taken. With a bell, those who listen
 //! hear of it with the COMMIT, without another round trip. Behind the id comes the transaction's [`Mark`](crate::Mark).
 
 use diesel::sql_types::{Binary, Integer};
