@@ -1,6 +1,6 @@
 //! What is sent: the same body for floors, fluens and rivals.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
@@ -9,6 +9,9 @@ pub(crate) const KEYS: i64 = 10_000;
 
 /// How many messages share a transaction when many are published at once.
 pub(crate) const MANY: i64 = 500;
+
+/// Between two messages when the load is light.
+pub(crate) const PAUSE: Duration = Duration::from_millis(10);
 
 pub(crate) const REFERENCE: &str = "5f0c2c1e-7a53-4b7e-9a52-0c8f6b6f2a11";
 pub(crate) const KIND: &str = "order.placed";

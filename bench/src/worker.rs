@@ -1,7 +1,9 @@
 //! A process that does one thing and prints its figures, one `name value` per line. The parent (`contestant.rs`) starts
 //! one for each measurement, so that nobody profits from what another has warmed up, and memory is each one's own.
 
-use anyhow::{Context, Result, bail};
+use std::process::{Child, Command};
+
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::{floor, ours};
 
@@ -22,6 +24,23 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             _ => bail!("{who} is unknown"),
         }
     })
+}
+
+/// A worker of its own, which publishes a message now and then while its parent consumes.
+pub(crate) struct Publisher(Child);
+
+impl Publisher {
+    pub(crate) fn start(who: &str, n: i64) -> Result<Self> {
+        let mut publish = Command::new(std::env::current_exe()?);
+        publish.args(["worker", who, "publish-slowly", &n.to_string()]);
+        Ok(Publisher(publish.spawn()?))
+    }
+
+    pub(crate) async fn ended(mut self) -> Result<()> {
+        let exit = tokio::task::spawn_blocking(move || self.0.wait()).await??;
+        ensure!(exit.success(), "the publisher failed");
+        Ok(())
+    }
 }
 
 pub(crate) fn print(name: &str, value: f64) {

@@ -29,6 +29,7 @@ pub(crate) async fn run(what: &str, url: &str, n: i64) -> Result<()> {
         "drain" => queue::drain(url, n).await,
         "consume" => grouped::consume(url, n).await,
         "latency" => latency::measure(url, n).await,
+        "publish-slowly" => latency::publish_slowly(url, n).await,
         "sqlite-grouped" => sqlite::consume(url, n, 50, "FULL"),
         "sqlite-single" => sqlite::consume(url, n, 1, "FULL"),
         "sqlite-normal" => sqlite::consume(url, n, 50, "NORMAL"),

@@ -13,13 +13,8 @@ mod replica;
 mod sqlite;
 mod trouble;
 
-use std::time::Duration;
-
 use anyhow::{Result, bail};
 use fluens::{Builder, Synchronous};
-
-/// Between two messages when the load is light.
-pub(crate) const PAUSE: Duration = Duration::from_millis(10);
 
 /// What a program that wants to be fast would set; docs/performance.md explains it.
 fn tuned<L>(app: Builder<L>, url: &str) -> Builder<L> {

@@ -5,12 +5,11 @@ use fluens::{App, Module};
 use futures_util::future::try_join_all;
 
 use super::{
-    PAUSE,
     program::{Order, Sender},
     tuned,
 };
 use crate::{
-    order::{MANY, now},
+    order::{MANY, PAUSE, now},
     worker::print_rate,
 };
 
