@@ -75,10 +75,8 @@ impl<M: Module> Dispatcher<M> {
             }
             let next = [resume, self.inbox.signal.next_due()].into_iter().flatten().min();
             if lanes.is_empty() {
-                let (plan, signal, limits) =
-                    (self.inbox.plan(), &self.inbox.signal, self.inbox.consumer.limits);
-                let hungry = !plan.has_more_than(limits.batch) && plan.bytes() < limits.bytes;
-                signal.idle(resume, plan.is_empty(), hungry);
+                let (plan, limits) = (self.inbox.plan(), self.inbox.consumer.limits);
+                self.inbox.signal.idle(resume, plan.is_empty(), limits.leave_room(&plan));
             }
             tokio::select! {
                 () = self.inbox.signal.rung() => {}
@@ -130,8 +128,7 @@ impl<M: Module> Dispatcher<M> {
                 self.inbox.signal.wake();
             }
         }
-        let (plan, limits) = (self.inbox.plan(), self.inbox.consumer.limits);
-        !plan.has_more_than(limits.batch) && plan.bytes() < limits.bytes
+        self.inbox.consumer.limits.leave_room(&self.inbox.plan())
     }
 
     async fn fetch_ready(&mut self) -> Result<bool, Error> {

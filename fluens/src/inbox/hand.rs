@@ -34,6 +34,14 @@ pub(crate) struct Limits {
     pub(crate) fairness: Duration,
 }
 
+impl Limits {
+    /// Whether to fetch more. A fetch steps over what is in hand, and would look at two rows for each that it brings if that
+    /// were a whole batch. Half of one lasts until it is back.
+    pub(super) fn leave_room(&self, plan: &Plan<InHand>) -> bool {
+        !plan.has_more_than(self.batch.div_ceil(2)) && plan.bytes() < self.bytes
+    }
+}
+
 /// A consumer of module `M`, as this node runs it.
 pub(crate) struct Consumer<M: Module> {
     /// Its id in the database.
