@@ -19,13 +19,33 @@ const TABLES: &str = "
     );
     CREATE INDEX queue_pending ON queue (id) WHERE processed_at IS NULL;";
 
+/// The same for messages with a key, which keep their order, and with subscribers, who get one each.
+const TABLES_IN_ORDER: &str = "
+    CREATE TABLE subscription (
+        message      text NOT NULL,
+        consumer_id  integer NOT NULL,
+        PRIMARY KEY (message, consumer_id)
+    );
+    INSERT INTO subscription (message, consumer_id) VALUES ('order.placed', 1);
+    CREATE TABLE line (
+        id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        key           bigint NOT NULL,
+        consumer_id   integer NOT NULL,
+        payload       jsonb NOT NULL,
+        created_at    timestamptz NOT NULL DEFAULT now(),
+        processed_at  timestamptz
+    );
+    CREATE INDEX line_pending ON line (consumer_id, id) WHERE processed_at IS NULL;";
+
 pub(crate) async fn run(what: &str, url: &str, n: i64) -> Result<()> {
     match what {
         "prepare-drain" | "prepare-consume" | "prepare-latency" => {
             Ok(connect(url).await?.batch_execute(TABLES).await?)
         }
+        "prepare-in-order" => Ok(connect(url).await?.batch_execute(TABLES_IN_ORDER).await?),
         "publish-many" => queue::publish_many(url, n).await,
         "publish-one" => queue::publish_one(url, n).await,
+        "publish-in-order" => queue::publish_in_order(url, n).await,
         "drain" => queue::drain(url, n).await,
         "consume" => grouped::consume(url, n).await,
         "latency" => latency::measure(url, n).await,

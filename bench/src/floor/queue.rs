@@ -2,11 +2,11 @@
 
 use anyhow::{Result, ensure};
 use futures_util::future::try_join_all;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Statement};
 
 use super::connect;
 use crate::{
-    order::{MANY, json, now},
+    order::{KEYS, MANY, json, now},
     worker::print_rate,
 };
 
@@ -14,6 +14,11 @@ use crate::{
 const INSERT_MANY: &str = "INSERT INTO queue (payload) SELECT body::jsonb FROM unnest($1::text[]) body";
 
 const INSERT: &str = "INSERT INTO queue (payload) VALUES ($1::text::jsonb)";
+
+/// The order of commits is that of the ids of a key: its lock is held before one is drawn.
+const INSERT_IN_ORDER: &str = "
+    INSERT INTO line (key, consumer_id, payload) SELECT $1, s.consumer_id, $2::text::jsonb
+    FROM (SELECT pg_advisory_xact_lock($1)) held, subscription s WHERE s.message = 'order.placed'";
 
 /// Claimed and acknowledged in one statement. A message is lost if its consumer fails, so nobody works like this; it is
 /// what fetching and deleting cost at the least.
@@ -37,12 +42,29 @@ pub(super) async fn publish_many(url: &str, n: i64) -> Result<()> {
 }
 
 pub(super) async fn publish_one(url: &str, n: i64) -> Result<()> {
+    one_by_one(url, n, INSERT, async |client, insert, n| client.execute(insert, &[&json(n)]).await).await
+}
+
+pub(super) async fn publish_in_order(url: &str, n: i64) -> Result<()> {
+    one_by_one(url, n, INSERT_IN_ORDER, async |client, insert, n| {
+        client.execute(insert, &[&(n % KEYS), &json(n)]).await
+    })
+    .await
+}
+
+/// Eight connections, each with one after the other.
+async fn one_by_one(
+    url: &str,
+    n: i64,
+    statement: &str,
+    insert: impl AsyncFn(&Client, &Statement, i64) -> Result<u64, tokio_postgres::Error>,
+) -> Result<()> {
     let clients = try_join_all((0..8).map(|_| connect(url))).await?;
     let started = now();
     let writers = (0..8).zip(&clients).map(async |(writer, client)| -> Result<()> {
-        let insert = client.prepare(INSERT).await?;
+        let prepared = client.prepare(statement).await?;
         for n in (writer..n).step_by(8) {
-            client.execute(&insert, &[&json(n)]).await?;
+            insert(client, &prepared, n).await?;
         }
         Ok(())
     });
