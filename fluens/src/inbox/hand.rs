@@ -34,11 +34,15 @@ pub(crate) struct Limits {
     pub(crate) fairness: Duration,
 }
 
+/// So many are soon stepped over, and lanes have enough to commit together.
+const SOME: usize = 200;
+
 impl Limits {
     /// Whether to fetch more. A fetch steps over what is in hand, and would look at two rows for each that it brings if that
-    /// were a whole batch. Half of one lasts until it is back.
+    /// were a whole batch. Half of a large one lasts until it is back.
     pub(super) fn leave_room(&self, plan: &Plan<InHand>) -> bool {
-        !plan.has_more_than(self.batch.div_ceil(2)) && plan.bytes() < self.bytes
+        let enough = self.batch.div_ceil(2).max(SOME).min(self.batch);
+        !plan.has_more_than(enough) && plan.bytes() < self.bytes
     }
 }
 
