@@ -15,7 +15,8 @@ use crate::{
 statement! {
     /// The lowest ready row in one walk per priority and slot, as a fetch does it; and beside it, in the same snapshot, who
     /// is still at work. MATERIALIZED: the place drawn last is read before the number is, so that whoever has drawn
-    /// it or one before it has a lower number.
+    /// it or one before it has a lower number. A server that crashes gives places and numbers again of which nothing had come
+    /// to the disk; so something is written, and the COMMIT waits until all before it is there.
     Sound { consumer: i32, priorities: List<i16>, slots: List<i16>, above: i64 }
         -> (BigInt, BigInt, BigInt, Nullable<BigInt>),
     postgres: "WITH drawn AS MATERIALIZED (SELECT last_value FROM {fluens}inbox_seq) \
@@ -25,7 +26,7 @@ statement! {
                        SELECT i.seq FROM {fluens}inbox i WHERE i.consumer_id = {consumer} AND i.state = 0 \
                            AND i.slot = p.slot AND i.priority = p.priority AND i.seq > {above} \
                        ORDER BY i.seq LIMIT 1) r) \
-               FROM drawn",
+               FROM drawn WHERE pg_logical_emit_message(true, 'fluens', '') IS NOT NULL",
 }
 
 impl Tides for Db {
