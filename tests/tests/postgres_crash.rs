@@ -50,7 +50,8 @@ async fn a_place_that_was_passed_is_not_drawn_again() {
     assert!(tide.drawn >= 40);
     cluster.restart_immediately();
     let mut conn = db::Conn::establish(&url).await.unwrap();
-    let draw = "SELECT nextval('fluens_inbox_seq') AS place, pg_current_xact_id()::text::bigint AS transaction";
+    let draw =
+        "SELECT nextval('fluens_inbox_seq') AS place, pg_current_xact_id()::text::bigint AS transaction";
     let given: Given = diesel::sql_query(draw).get_result(&mut conn).await.unwrap();
     assert!(given.place > tide.drawn, "{} was drawn, and now {}", tide.drawn, given.place);
     assert!(given.transaction > tide.transaction, "{} was, and now {}", tide.transaction, given.transaction);

@@ -1,7 +1,7 @@
 //! Two databases for one program, and what the ledgers in them say.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::atomic::{AtomicI64, Ordering::Relaxed},
 };
 
@@ -94,6 +94,32 @@ impl<W: World> Place<W> {
             stuck: here.stuck + there.stuck,
             never_sent: here.never_sent + there.never_sent,
         }
+    }
+
+    /// What is wrong, one by one, with the part it was of.
+    pub fn evidence(&self, told: &BTreeMap<i64, &'static str>) -> String {
+        let mut lines = Vec::new();
+        for (world, name) in [(&self.here, "here"), (&self.there, "there")] {
+            let mut last = BTreeMap::new();
+            for (n, key) in done(world) {
+                if let Some(before) = last.insert(key, n).filter(|before| *before > n) {
+                    let part = told.get(&(n / APART * APART));
+                    lines.push(format!("{name}: {n} was done after {before} of its key {key}, {part:?}"));
+                }
+            }
+            for seq in world.numbers(&WAITING.replace("count(*)", "seq")) {
+                let of = |column: &str| {
+                    world.number(&format!(
+                        "SELECT CAST({column} AS bigint) AS n FROM fluens_inbox WHERE seq = {seq}"
+                    ))
+                };
+                let [state, attempt, consumer] = ["state", "attempt", "consumer_id"].map(of);
+                lines.push(format!(
+                    "{name}: row {seq} of consumer {consumer}, state {state}, attempt {attempt}"
+                ));
+            }
+        }
+        lines.join("\n")
     }
 
     /// How many messages were done.

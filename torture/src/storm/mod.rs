@@ -76,6 +76,8 @@ pub struct Storm<'a, W> {
     server: Option<(&'a Cluster, [Proxy; 2])>,
     choices: Choices,
     points: Vec<&'static str>,
+    /// Which part has which numbers.
+    told: BTreeMap<i64, &'static str>,
     weathered: Weathered,
 }
 
@@ -83,7 +85,8 @@ impl<'a, W: World> Storm<'a, W> {
     /// Over files.
     pub fn over(place: &'a Place<W>, seed: u64) -> Self {
         let points = fluens_diesel::failpoint::points().into_iter().collect();
-        Storm { place, server: None, choices: Choices::of(seed), points, weathered: Weathered::default() }
+        let (choices, weathered) = (Choices::of(seed), Weathered::default());
+        Storm { place, server: None, choices, points, told: BTreeMap::new(), weathered }
     }
 
     /// Over a server.
@@ -128,7 +131,9 @@ impl<'a, W: World> Storm<'a, W> {
             if replica.listen() {
                 let part = self.choices.pick(&replica::PARTS);
                 *self.weathered.parts.entry(part).or_default() += 1;
-                replica.tell(part, self.place.numbers());
+                let numbers = self.place.numbers();
+                self.told.insert(numbers, part);
+                replica.tell(part, numbers);
             }
         }
     }
@@ -194,6 +199,9 @@ impl<'a, W: World> Storm<'a, W> {
         }
         self.weathered.messages = self.place.messages();
         self.weathered.verdict = self.place.verdict();
+        if self.weathered.verdict != Verdict::default() {
+            eprintln!("{}", self.place.evidence(&self.told));
+        }
         self.weathered
     }
 
