@@ -103,7 +103,9 @@ fn publish_in_order(bench: &mut Bench<'_>, floor: &Contestant) -> Result<()> {
     let published = bench.server.with_database(|url| {
         floor.run(url, "prepare-in-order", n)?;
         bench.server.tidy(url)?;
-        floor.run(url, "publish-in-order", n)
+        let published = floor.run(url, "publish-in-order", n)?;
+        check_count(bench, floor, url, "line", n)?;
+        Ok(published)
     })?;
     bench.measures.add("publish-one", "floor, in order", figure(&published, "rate")?);
     Ok(())
@@ -116,6 +118,10 @@ fn check_stored(bench: &Bench<'_>, contestant: &Contestant, url: &str, n: i64) -
         Kind::Fluens => "fluens_inbox",
         Kind::Rival => return Ok(()),
     };
+    check_count(bench, contestant, url, table, n)
+}
+
+fn check_count(bench: &Bench<'_>, contestant: &Contestant, url: &str, table: &str, n: i64) -> Result<()> {
     let stored = bench.server.number(url, &format!("SELECT count(*) FROM {table}"))?;
     ensure!(stored == n, "{}: {stored} of {n} published messages are there", contestant.name);
     Ok(())

@@ -32,7 +32,7 @@ async fn a_place_that_was_passed_is_not_drawn_again() {
     if Cluster::shared().is_none() {
         return eprintln!("left out: no server is installed");
     }
-    let cluster = Cluster::start(&Options::default().set("synchronous_commit", "on")).unwrap();
+    let cluster = Cluster::start(&Options::default()).unwrap();
     let (url, tables) = (cluster.create_database(), Tables::default());
     let mut conn = db::Conn::establish(&url).await.unwrap();
     db::Db::migrate(&mut conn, &tables).await.unwrap();
