@@ -20,15 +20,16 @@ pub mod sqlite;
 
 pub use rows::{
     Acked, Appended, ConsumerSeen, Due, Edit, Ended, Granted, Held, Holding, HoldsBack, Joined, Knows,
-    Letter, LetterState, Look, Mark, Member, Named, NewLetter, NewMessage, NewNode, NodeSeen, Outcome, Pulse,
-    Recurring, Registration, Retention, Route, SchemaVersion, SlotRow, SourceRelay, Standing, Standstill,
-    Stored, Survey, Swept, Taken, Tide, UniqueKey, Unrun, Unsubscribed, Waits, Wanted, state,
+    Letter, LetterState, Look, Mark, Member, Named, NewLetter, NewMessage, NewNode, Newest, NodeSeen,
+    Outcome, Pulse, Recurring, Registration, Retention, Route, SchemaVersion, SlotRow, SourceRelay, Standing,
+    Standstill, Stored, Survey, Swept, Taken, Tide, UniqueKey, Unrun, Unsubscribed, Waits, Wanted, state,
 };
 pub use settings::{DatabaseSettings, Synchronous, redacted};
 pub use sql::{Clock, FEW, Fetch, OwnedClock, Tables, append_async, append_sync};
 pub use store::{
     Connect, Control, Dialect, Inbox, Letters, Migration, Nodes, OpenError, Outcomes, Overview, Registry,
     Relays, SCHEMA_VERSION, SLOTS, Schedule, Schema, Settle, Slots, Store, StoreError, Tides, Upkeep, Wire,
+    Withhold,
 };
 pub use types::{Id, Ts};
 pub use wire::Heard;

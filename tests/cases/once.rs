@@ -52,6 +52,9 @@ async fn until_done(sync: UntilDone, probe: State<Probe>) -> Result {
 #[consumer(module = Once)]
 async fn newest(newest: Newest, probe: State<Probe>) -> Result {
     probe.saw(format!("{} of {}", newest.n, newest.user));
+    if newest.n < 0 {
+        return Err(retry_after(Duration::from_mins(1)));
+    }
     probe.pass_gate().await;
     Ok(())
 }
@@ -168,6 +171,20 @@ async fn a_newer_one_replaces_older_ones_that_have_not_started() {
     in_time("the newest", app.settled()).await;
     assert_eq!(probe.events(), ["1 of 1", "20 of 1", "1 of 2"], "1 had started; 2 to 19 were replaced");
     assert_eq!(inbox_rows(&once, "state = 6").await, 18, "marked, and kept to be seen");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_to_be_tried_again_does_not_run_after_a_newer_one_is_done() {
+    let probe = Probe::default();
+    let app = start!(probe);
+    let once = Once::of(&app);
+    once.publish(&Newest { user: 7, n: -1 }).await.unwrap();
+    probe.wait_for_event("-1 of 7").await;
+    once.publish(&Newest { user: 7, n: 2 }).await.unwrap();
+    probe.open_gate(10);
+    in_time("the newest", app.settled()).await;
+    assert_eq!(probe.events(), ["-1 of 7", "2 of 7"], "the older one waited for its next attempt");
+    assert_eq!(inbox_rows(&once, "state = 6").await, 1, "marked, and kept to be seen");
 }
 
 #[tokio::test(flavor = "multi_thread")]

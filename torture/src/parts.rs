@@ -1,7 +1,7 @@
 //! What a worker can be told to do, by name; `worker/parts.rs` does it.
 
 /// All that a program can do with messages: what the sweep goes over, for those who have time.
-pub const LIFE: [&str; 26] = [
+pub const LIFE: [&str; 27] = [
     "plain",
     "single",
     "own",
@@ -18,6 +18,7 @@ pub const LIFE: [&str; 26] = [
     "panic",
     "savepoint",
     "newest",
+    "outrun",
     "once",
     "cancel",
     "carry",

@@ -29,7 +29,7 @@ const SCENES: [(&str, &[&str]); 32] = [
     ("settle: beside", &["nap"]),
     ("settle: before an ", &["hush"]),
     ("settle: after an ", &["hush"]),
-    ("settle:", &["plain", "follow"]),
+    ("settle:", &["plain", "follow", "outrun"]),
     ("fail:", &["late", "panic"]),
     ("hold:", &["held"]),
     ("fault:", &["fault"]),

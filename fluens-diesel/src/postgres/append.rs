@@ -150,7 +150,7 @@ fn own_locks(batch: &[NewMessage]) -> OwnLocks {
     if !takes_own_locks(batch) {
         return OwnLocks::default();
     }
-    let keys = batch.iter().filter(|_| crate::guard!("key locks")).filter_map(|message| message.key_hash);
+    let keys = batch.iter().filter(|_| crate::guard!("key locks")).filter_map(NewMessage::line);
     let keys: BTreeSet<i64> = keys.collect();
     let stripes = stripes(&keys);
     match keys.len() {

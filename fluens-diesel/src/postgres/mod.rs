@@ -93,11 +93,12 @@ impl Connect for Db {
     }
 }
 
-const MIGRATIONS: [(i32, &str, &str); 4] = [
+const MIGRATIONS: [(i32, &str, &str); 5] = [
     (1, "inbox", include_str!("../migrations/postgres/0001_inbox.sql")),
     (2, "recovery", include_str!("../migrations/postgres/0002_recovery.sql")),
     (3, "replicas", include_str!("../migrations/postgres/0003_replicas.sql")),
     (4, "fewer_indexes", include_str!("../migrations/postgres/0004_fewer_indexes.sql")),
+    (5, "newest_only", include_str!("../migrations/postgres/0005_newest_only.sql")),
 ];
 
 impl Db {
@@ -212,7 +213,7 @@ impl Dialect for Pg {
             return None; // the INSERT takes them
         }
         let unique = |message: &NewMessage| message.unique.as_ref().map(|unique| unique.hash);
-        key_locks(tables, batch.iter().flat_map(|message| [message.key_hash, unique(message)]).flatten())
+        key_locks(tables, batch.iter().flat_map(|message| [message.line(), unique(message)]).flatten())
     }
 
     fn appends(tables: &Tables, batch: Vec<NewMessage>) -> Vec<Append> {

@@ -86,6 +86,12 @@ impl NewMessage {
     pub(crate) fn is_once(&self) -> bool {
         self.unique.as_ref().is_some_and(|unique| unique.within_micros.is_none())
     }
+
+    /// The hash of what it stands in line with: whoever is committed later has a later place.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn line(&self) -> Option<i64> {
+        self.key_hash.or(self.latest)
+    }
 }
 
 /// The key of a message that is published once.
@@ -228,6 +234,11 @@ impl Due {
     pub fn bytes(&self) -> usize {
         self.envelope.len() + self.payload.len()
     }
+
+    /// What it is the newest of, if only that is wanted.
+    pub fn newest(&self) -> Option<Newest> {
+        Some(Newest { latest: self.latest?, seq: self.seq })
+    }
 }
 
 /// An acknowledgement: a compare-and-set on the row and its attempt.
@@ -237,6 +248,15 @@ pub struct Acked {
     pub seq: i64,
     /// The attempts that were stored when it was fetched.
     pub attempt: i32,
+}
+
+/// One that is done of which only the newest was wanted: what is older than it must not run any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Newest {
+    /// The hash of its `latest` key.
+    pub latest: i64,
+    /// Its row.
+    pub seq: i64,
 }
 
 /// A failed attempt to be stored.

@@ -127,6 +127,21 @@ statement! {
 }
 
 statement! {
+    /// ready | held | behind | unknown -> superseded: a newer one of their key is acknowledged in this transaction. It may have
+    /// been done before the older ones were met, or while one of them was to be tried again; after it none may run.
+    SupersedeBefore { consumer: i32, latests: List<i64>, seqs: List<i64> },
+    postgres: "UPDATE {fluens}inbox i SET state = 6, ended_at = {now} \
+               FROM unnest({latests}, {seqs}) AS n(latest, seq) \
+               WHERE i.consumer_id = {consumer} AND i.latest = n.latest AND i.latest IS NOT NULL AND i.seq < n.seq \
+                   AND i.state IN (0, 2, 3, 8)",
+    sqlite: "UPDATE {fluens}inbox SET state = 6, ended_at = {now} WHERE seq IN ( \
+                 SELECT i.seq FROM json_each({latests}) l JOIN json_each({seqs}) s ON s.key = l.key \
+                     CROSS JOIN {fluens}inbox i \
+                 WHERE i.consumer_id = {consumer} AND i.latest = l.value AND i.latest IS NOT NULL AND i.seq < s.value \
+                     AND (i.state = 0 OR i.state = 2 OR i.state = 3 OR i.state = 8))",
+}
+
+statement! {
     /// Only ever added to: no index is looked up, and nothing waits.
     Archive { seqs: List<i64>, attempts: List<i32>, runs: List<i32> },
     postgres: "INSERT INTO {fluens}history (consumer_id, message_id, message, attempts, published_at, done_at) \

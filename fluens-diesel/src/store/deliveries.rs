@@ -3,7 +3,8 @@
 use diesel::QueryResult;
 
 use crate::{
-    Acked, Connect, Due, Fetch, Held, Id, Look, NewLetter, Recurring, Retention, Swept, Tables, Tide, Ts,
+    Acked, Connect, Due, Fetch, Held, Id, Look, NewLetter, Newest, Recurring, Retention, Swept, Tables, Tide,
+    Ts,
 };
 
 /// What is due.
@@ -62,34 +63,8 @@ pub trait Settle: Connect {
         node: i64,
         held: &Held,
     ) -> impl Future<Output = QueryResult<usize>> + Send;
-    /// ready -> behind.
-    fn set_aside(
-        conn: &mut Self::Conn,
-        tables: &Tables,
-        rows: &[Acked],
-    ) -> impl Future<Output = QueryResult<usize>> + Send;
-    /// ready | held -> unknown.
-    fn set_unknown(
-        conn: &mut Self::Conn,
-        tables: &Tables,
-        rows: &[Acked],
-    ) -> impl Future<Output = QueryResult<usize>> + Send;
     /// Notes that the process may end while they run. Fewer rows than asked: some were settled.
     fn suspect(
-        conn: &mut Self::Conn,
-        tables: &Tables,
-        node: i64,
-        rows: &[Acked],
-    ) -> impl Future<Output = QueryResult<usize>> + Send;
-    /// ready | held -> expired.
-    fn expire(
-        conn: &mut Self::Conn,
-        tables: &Tables,
-        node: i64,
-        rows: &[Acked],
-    ) -> impl Future<Output = QueryResult<usize>> + Send;
-    /// ready -> superseded, those of which a newer one is there. Zero: it is still the newest, and may run.
-    fn supersede(
         conn: &mut Self::Conn,
         tables: &Tables,
         node: i64,
@@ -109,6 +84,43 @@ pub trait Settle: Connect {
         tables: &Tables,
         node: i64,
         letter: &NewLetter,
+    ) -> impl Future<Output = QueryResult<usize>> + Send;
+}
+
+/// Deliveries that do not run, now or ever: marked, and kept.
+pub trait Withhold: Connect {
+    /// ready -> behind.
+    fn set_aside(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        rows: &[Acked],
+    ) -> impl Future<Output = QueryResult<usize>> + Send;
+    /// ready | held -> unknown.
+    fn set_unknown(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        rows: &[Acked],
+    ) -> impl Future<Output = QueryResult<usize>> + Send;
+    /// ready | held -> expired.
+    fn expire(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        node: i64,
+        rows: &[Acked],
+    ) -> impl Future<Output = QueryResult<usize>> + Send;
+    /// ready -> superseded, those of which a newer one is there. Zero: it is still the newest, and may run.
+    fn supersede(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        node: i64,
+        rows: &[Acked],
+    ) -> impl Future<Output = QueryResult<usize>> + Send;
+    /// ready | held | behind | unknown -> superseded, all that is older than these. In the transaction that acknowledges them.
+    fn supersede_before(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        consumer: i32,
+        newest: &[Newest],
     ) -> impl Future<Output = QueryResult<usize>> + Send;
 }
 

@@ -13,7 +13,7 @@ mod people;
 mod places;
 
 pub use connect::{Connect, Outcomes};
-pub use deliveries::{Inbox, Schedule, Settle, Tides, Upkeep};
+pub use deliveries::{Inbox, Schedule, Settle, Tides, Upkeep, Withhold};
 pub use error::{OpenError, StoreError};
 pub use letters::Letters;
 pub use nodes::{Nodes, Slots, Wire};
@@ -30,6 +30,7 @@ pub const SLOTS: u16 = 64;
 pub trait Store:
     Inbox
     + Settle
+    + Withhold
     + Letters
     + Schedule
     + Upkeep
@@ -49,6 +50,7 @@ pub trait Store:
 impl<
     S: Inbox
         + Settle
+        + Withhold
         + Letters
         + Schedule
         + Upkeep

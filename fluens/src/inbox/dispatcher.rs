@@ -3,7 +3,7 @@
 use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
 
 use fluens_diesel::{
-    Acked, Due, FEW, Fetch, Inbox as _, SLOTS, Settle as _, Slots as _, Standing, Tides as _,
+    Acked, Due, FEW, Fetch, Inbox as _, SLOTS, Slots as _, Standing, Tides as _, Withhold as _,
 };
 use futures_util::FutureExt;
 use tokio::{sync::watch, task::JoinSet};
@@ -274,6 +274,10 @@ impl<M: Module> Dispatcher<M> {
                 Standing::Superseded => old.push(Arc::new(row)),
             }
         }
+        if !old.is_empty() {
+            // While the newer one is there: once it is done, nobody sees any more what it was newer than.
+            self.inbox.supersede(&old).await?;
+        }
         let new = {
             let mut plan = self.inbox.plan();
             // Under the lock: slots that are being left are forgotten under it, too.
@@ -296,9 +300,6 @@ impl<M: Module> Dispatcher<M> {
                 // It was held: what waited behind it goes on.
                 self.inbox.signal.look_at_everything();
             }
-        }
-        if !old.is_empty() {
-            self.inbox.supersede(&old).await?;
         }
         if !unknown.is_empty() {
             self.leave_to_others(&unknown).await?;

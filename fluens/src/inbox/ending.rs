@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fluens_diesel::{Acked, Due, Settle as _};
+use fluens_diesel::{Acked, Due, Withhold as _};
 
 use super::{Consumer, Inbox};
 use crate::{

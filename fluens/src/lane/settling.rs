@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use fluens_diesel::{Acked, Appended, Connect as _, NewMessage, Settle as _, append_async};
+use fluens_diesel::{
+    Acked, Appended, Connect as _, NewMessage, Newest, Settle as _, Withhold as _, append_async,
+};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::{
@@ -151,6 +153,7 @@ impl<M: Module> Worker<M> {
             if fluens_diesel::guard!("acknowledgement count") && acked != acks.len() {
                 return Ok(None);
             }
+            self.supersede_before(group, batch).await?;
             fluens_diesel::failpoint!("settle: before COMMIT");
             group.commit().await?;
             fluens_diesel::failpoint!("settle: after COMMIT");
@@ -167,8 +170,25 @@ impl<M: Module> Worker<M> {
 
     /// There is nothing to commit but the acknowledgement.
     fn only_acknowledges(&self, group: &Group<M>, batch: &[Ran]) -> bool {
-        let silent = batch.iter().all(|ran| ran.staged.is_empty() && ran.faults.is_empty());
+        let silent = batch.iter().all(|ran| {
+            let marks = ran.items.iter().any(|item| item.row.latest.is_some());
+            ran.staged.is_empty() && ran.faults.is_empty() && !marks
+        });
         silent && group.is_unopened() && self.inbox.consumer.db.retention.processed.is_zero()
+    }
+
+    /// Of what only the newest is wanted nothing older runs after it, whether it waits to be tried again or was never met.
+    async fn supersede_before(&self, group: &mut Group<M>, batch: &[Ran]) -> Result<(), Error> {
+        let items = batch.iter().flat_map(|ran| &ran.items);
+        let newest: Vec<Newest> = items.filter_map(|item| item.row.newest()).collect();
+        if newest.is_empty() || !fluens_diesel::guard!("nothing older runs after the newest") {
+            return Ok(());
+        }
+        let (db, consumer) = (self.inbox.consumer.db.clone(), self.inbox.consumer.id);
+        if M::Db::supersede_before(group.open().await?, &db.tables, consumer, &newest).await? > 0 {
+            db.ended();
+        }
+        Ok(())
     }
 
     fn outgoing(&self, batch: &mut [Ran]) -> Result<Outgoing, Error> {

@@ -1,6 +1,6 @@
 //! What follows, in the database the messages came from, from what the destination said.
 
-use fluens_diesel::{Acked, Due, Held, HoldsBack, Id, NewLetter, Store};
+use fluens_diesel::{Acked, Due, Held, HoldsBack, Id, NewLetter, Newest, Store};
 
 use super::{
     answers::Outcome,
@@ -47,6 +47,10 @@ impl<S: Store> Relay<S> {
             tx.roll_back().await;
             signal.look_at_everything();
             return Ok(());
+        }
+        let newest: Vec<Newest> = rows.iter().filter_map(|row| row.newest()).collect();
+        if !newest.is_empty() {
+            S::supersede_before(&mut tx.conn, &db.tables, self.desk.share.consumer(), &newest).await?;
         }
         fluens_diesel::failpoint!("relay: before COMMIT here");
         tx.commit().await?;

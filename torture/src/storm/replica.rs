@@ -8,7 +8,7 @@ use crate::{life::Part, place::Place};
 
 /// What replicas are told, again and again. One of five runs of `flaky` and `late` fails, all first ones of `panic` panic, and
 /// all first ones of `slow` run into their timeout.
-pub(super) const PARTS: [&str; 27] = [
+pub(super) const PARTS: [&str; 28] = [
     "plain",
     "plain",
     "single",
@@ -29,6 +29,7 @@ pub(super) const PARTS: [&str; 27] = [
     "panics",
     "savepoint",
     "newest",
+    "outrun",
     "once",
     "cancel",
     "carry",

@@ -57,6 +57,7 @@ async fn part(name: &str, numbers: Numbers, app: &Worker) -> Result {
         "panic" => works(here, &numbers.first(4), |n| numbers.work(n, 2, "panic")).await,
         "savepoint" => savepoints(here, numbers).await,
         "newest" => newer(here, numbers).await,
+        "outrun" => outrun(here, numbers).await,
         "once" => onces(here, numbers).await,
         "cancel" => cancelled(here, numbers).await,
         "carry" => carries(here, &numbers.first(20), |n| numbers.key + n % 5).await,

@@ -65,6 +65,9 @@ struct Newest {
     key: i64,
 }
 
+/// The one that fails at first, so that a newer one comes before it is tried again.
+const OUTRUN: i64 = 900;
+
 /// Published once per key, until it is done.
 #[message(name = "torture.once", unique(by = key))]
 struct Once {
@@ -211,6 +214,9 @@ async fn slow(slow: Slow, ctx: &mut Context<Here>) -> Result {
 
 #[consumer]
 async fn newest(newest: Newest, ctx: &mut Context<Here>) -> Result {
+    if newest.n % 1000 == OUTRUN && ctx.attempt() == 1 {
+        return Err(retry_after(Duration::from_millis(300)));
+    }
     done(newest.n, newest.key, ctx.conn().await?).await?;
     Ok(())
 }

@@ -149,6 +149,30 @@ async fn newer(here: &Handle<Here>, numbers: Numbers) -> Result {
     .await
 }
 
+/// The older one is to be tried again when the newer one comes: it may be done before that one, or never.
+async fn outrun(here: &Handle<Here>, numbers: Numbers) -> Result {
+    let (older, newer) = (numbers.base + OUTRUN, numbers.base + OUTRUN + 1);
+    if intend(here, older).await? {
+        here.publish(&Newest { n: older, key: -older }).await?;
+    }
+    let ready = fluens_inbox::table
+        .filter(fluens_inbox::message.eq("torture.newest"))
+        .filter(fluens_inbox::state.eq(0))
+        .count();
+    while ready.get_result::<i64>(&mut *here.connection().await?).await? > 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    for n in unsent(here, &[newer]).await? {
+        here.transaction(async |tx| -> Result {
+            note_sent(n, tx.conn()).await?;
+            tx.publish(&Newest { n, key: -older });
+            Ok(())
+        })
+        .await?;
+    }
+    Ok(())
+}
+
 /// The first of a key is done; others while it is not are dropped. And one id that is given twice is one message.
 async fn onces(here: &Handle<Here>, numbers: Numbers) -> Result {
     let key = -numbers.base;

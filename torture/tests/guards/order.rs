@@ -5,12 +5,13 @@ use fluens_torture::place::Place;
 
 use crate::{Case, guards};
 
-pub(crate) const ALL: &[&str] = &[KeyLocks::GUARD, HeldRows::GUARD, OneLane::GUARD];
+pub(crate) const ALL: &[&str] = &[KeyLocks::GUARD, HeldRows::GUARD, OneLane::GUARD, NewestOnly::GUARD];
 
 guards! {
     places_are_drawn_under_the_lock_of_their_key: KeyLocks,
     what_failed_holds_back_its_key: HeldRows,
     a_key_is_in_one_lane_at_a_time: OneLane,
+    nothing_older_runs_after_the_newest: NewestOnly,
 }
 
 /// Whoever stores first and commits last would be consumed first.
@@ -55,5 +56,16 @@ impl Case for OneLane {
 
     fn broken<W: World>(place: &Place<W>, settings: &[(&str, &str)]) -> usize {
         crate::effects::verdict_after(place, settings, &["wait"]).out_of_order
+    }
+}
+
+/// What is to be tried again would undo what a newer one did.
+struct NewestOnly;
+
+impl Case for NewestOnly {
+    const GUARD: &str = "nothing older runs after the newest";
+
+    fn broken<W: World>(place: &Place<W>, settings: &[(&str, &str)]) -> usize {
+        crate::effects::verdict_after(place, settings, &["outrun"]).out_of_order
     }
 }

@@ -50,9 +50,9 @@ pub(crate) mod prelude {
     };
     pub(crate) use crate::{
         Acked, ConsumerSeen, Due, Edit, Ended, Fetch, Held, Holding, HoldsBack, Id, Joined, Letter,
-        LetterState, Look, Migration, Named, NewLetter, NewNode, NodeSeen, Pulse, Recurring, Registration,
-        Retention, Route, SCHEMA_VERSION, SchemaVersion, SourceRelay, Standstill, Survey, Swept, Tables,
-        Taken, Ts, Unrun, Unsubscribed, Waits, Wanted,
+        LetterState, Look, Migration, Named, NewLetter, NewNode, Newest, NodeSeen, Pulse, Recurring,
+        Registration, Retention, Route, SCHEMA_VERSION, SchemaVersion, SourceRelay, Standstill, Survey,
+        Swept, Tables, Taken, Ts, Unrun, Unsubscribed, Waits, Wanted,
         sql::{
             bind::List,
             control::{
@@ -92,8 +92,8 @@ pub(crate) mod prelude {
             },
             schema::{self, HasSchema, ReadVersion},
             settle::{
-                Archive, Expire, Halt, Hold, Park, SetAside, SetUnknown, Supersede, Suspect, WriteLetter,
-                columns,
+                Archive, Expire, Halt, Hold, Park, SetAside, SetUnknown, Supersede, SupersedeBefore, Suspect,
+                WriteLetter, columns,
             },
             text::micros,
             upkeep::{

@@ -1,4 +1,4 @@
-//! [`Settle`](crate::Settle), stamped.
+//! [`Settle`](crate::Settle) and [`Withhold`](crate::Withhold), stamped.
 
 macro_rules! stamp_settle {
     ($store:ty) => {
@@ -25,26 +25,6 @@ macro_rules! stamp_settle {
                 .await
             }
 
-            async fn set_aside(conn: &mut Self::Conn, tables: &Tables, rows: &[Acked]) -> QueryResult<usize> {
-                Self::alone_writing(conn, tables, async |conn| {
-                    let (seqs, _) = columns(rows);
-                    SetAside { tables: tables.clone(), seqs }.execute(conn).await
-                })
-                .await
-            }
-
-            async fn set_unknown(
-                conn: &mut Self::Conn,
-                tables: &Tables,
-                rows: &[Acked],
-            ) -> QueryResult<usize> {
-                Self::alone_writing(conn, tables, async |conn| {
-                    let (seqs, _) = columns(rows);
-                    SetUnknown { tables: tables.clone(), seqs }.execute(conn).await
-                })
-                .await
-            }
-
             async fn suspect(
                 conn: &mut Self::Conn,
                 tables: &Tables,
@@ -54,32 +34,6 @@ macro_rules! stamp_settle {
                 Self::alone_writing(conn, tables, async |conn| {
                     let (seqs, attempts) = columns(rows);
                     Suspect { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
-                })
-                .await
-            }
-
-            async fn expire(
-                conn: &mut Self::Conn,
-                tables: &Tables,
-                node: i64,
-                rows: &[Acked],
-            ) -> QueryResult<usize> {
-                Self::alone_writing(conn, tables, async |conn| {
-                    let (seqs, attempts) = columns(rows);
-                    Expire { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
-                })
-                .await
-            }
-
-            async fn supersede(
-                conn: &mut Self::Conn,
-                tables: &Tables,
-                node: i64,
-                rows: &[Acked],
-            ) -> QueryResult<usize> {
-                Self::alone_writing(conn, tables, async |conn| {
-                    let (seqs, attempts) = columns(rows);
-                    Supersede { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
                 })
                 .await
             }
@@ -117,6 +71,68 @@ macro_rules! stamp_settle {
                     }
                 }
                 Park { tables: tables.clone(), seq: row.seq, attempts }.execute(conn).await
+            }
+        }
+
+        impl $crate::Withhold for $store {
+            async fn set_aside(conn: &mut Self::Conn, tables: &Tables, rows: &[Acked]) -> QueryResult<usize> {
+                Self::alone_writing(conn, tables, async |conn| {
+                    let (seqs, _) = columns(rows);
+                    SetAside { tables: tables.clone(), seqs }.execute(conn).await
+                })
+                .await
+            }
+
+            async fn set_unknown(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                rows: &[Acked],
+            ) -> QueryResult<usize> {
+                Self::alone_writing(conn, tables, async |conn| {
+                    let (seqs, _) = columns(rows);
+                    SetUnknown { tables: tables.clone(), seqs }.execute(conn).await
+                })
+                .await
+            }
+
+            async fn expire(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                node: i64,
+                rows: &[Acked],
+            ) -> QueryResult<usize> {
+                Self::alone_writing(conn, tables, async |conn| {
+                    let (seqs, attempts) = columns(rows);
+                    Expire { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
+                })
+                .await
+            }
+
+            async fn supersede(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                node: i64,
+                rows: &[Acked],
+            ) -> QueryResult<usize> {
+                Self::alone_writing(conn, tables, async |conn| {
+                    let (seqs, attempts) = columns(rows);
+                    Supersede { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
+                })
+                .await
+            }
+
+            async fn supersede_before(
+                conn: &mut Self::Conn,
+                tables: &Tables,
+                consumer: i32,
+                newest: &[Newest],
+            ) -> QueryResult<usize> {
+                Self::alone_writing(conn, tables, async |conn| {
+                    let latests = newest.iter().map(|one| one.latest).collect();
+                    let seqs = newest.iter().map(|one| one.seq).collect();
+                    SupersedeBefore { tables: tables.clone(), consumer, latests, seqs }.execute(conn).await
+                })
+                .await
             }
         }
     };
