@@ -17,8 +17,9 @@ async fn dead(here: &Handle<Here>, numbers: Numbers) -> Result {
                 letters.replay_all(Filter::new().key(-n)).await?;
             }
         }
-        let is_decided = letters.count(Filter::new().key(-never)).await? == 0
-            && letters.count(Filter::new().key(-never).with_settled()).await? == 1;
+        // First that it is there: it may be given up at any time.
+        let is_decided = letters.count(Filter::new().key(-never).with_settled()).await? == 1
+            && letters.count(Filter::new().key(-never)).await? == 0;
         if done_of(here, &again).await? == 2 && is_decided {
             return Ok(());
         }
