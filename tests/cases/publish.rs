@@ -1,5 +1,7 @@
 //! P1: a message is visible if and only if the transaction that published it committed.
 
+use std::time::Duration;
+
 use fluens::{Error, Receipt, diesel_prelude::*, message, prelude::*};
 use fluens_tests::probe::Probe;
 
@@ -228,6 +230,56 @@ async fn twenty_thousand_keys_in_one_flush() {
     let many: Vec<Published> = (0..20_000).map(|n| Published { n, key: n }).collect();
     publishing.publish_all(&many).await.unwrap();
     assert_eq!(inbox_rows(&publishing, "state = 0").await, 20_000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_stored_together_keeps_what_each_says_of_itself() {
+    fluens::module! { Mixing { db: db::Db, publishes: [Rung, Fleeting], consumes: [Rung, Fleeting] } }
+    #[message(name = "mixing.rung", partition = n, priority = level)]
+    struct Rung {
+        n: i64,
+        level: Priority,
+    }
+    #[message(name = "mixing.fleeting", version = 7, ttl = "1h")]
+    struct Fleeting;
+    #[consumer(module = Mixing)]
+    async fn rung(_: Rung) -> Result {
+        Ok(())
+    }
+    #[consumer(module = Mixing)]
+    async fn fleeting(_: Fleeting) -> Result {
+        Ok(())
+    }
+    let url = database!();
+    let app = fluens::app!(Mixing, .., |app| app.database(url)).start().await.unwrap();
+    let mixing = Mixing::of(&app);
+    app.shutdown().await.unwrap();
+    let hour = Duration::from_hours(1);
+    mixing
+        .transaction(async |tx| -> Result {
+            tx.publish(&Rung { n: 1, level: Priority::Low });
+            tx.publish(&Fleeting);
+            tx.publish(message(&Rung { n: 2, level: Priority::Low }).after(hour));
+            tx.publish(message(&Fleeting).after(hour));
+            tx.publish(&Rung { n: 3, level: Priority::Critical });
+            Ok(())
+        })
+        .await
+        .unwrap();
+    let rung = "message = 'mixing.rung' AND version = 1 AND key_hash IS NOT NULL AND expires_at IS NULL";
+    let fleeting =
+        "message = 'mixing.fleeting' AND version = 7 AND key_hash IS NULL AND expires_at IS NOT NULL";
+    let now = "state = 0 AND due_at IS NULL";
+    let later = "state = 1 AND due_at > published_at";
+    for (what, how) in [
+        (rung, format!("priority = 0 AND {now}")),
+        (rung, format!("priority = 0 AND {later}")),
+        (rung, format!("priority = 3 AND {now}")),
+        (fleeting, format!("priority = 1 AND {now}")),
+        (fleeting, format!("priority = 1 AND {later} AND expires_at > due_at")),
+    ] {
+        assert_eq!(inbox_rows(&mixing, &format!("{what} AND {how}")).await, 1, "{what} AND {how}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

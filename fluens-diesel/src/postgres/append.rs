@@ -44,28 +44,33 @@ statement! {
     /// number: whoever has drawn a place has one, by which it can be waited for. Behind each id comes
     /// the transaction's [`Mark`](crate::Mark): asked for here it costs no round trip. The kinds stand in a SELECT of their own,
     /// which hides how few they are: seeing that, PostgreSQL would find a plan for just them cheaper, and plan each anew.
+    /// What all of a kind share is said once. The others are set-returning functions in a SELECT's list, which goes through them
+    /// side by side; in FROM each would first be written down. A column of nulls is an empty array.
     AppendChunk {
-        lock_stripes: List<i32>, lock_keys: List<i64>, lock_whole: List<i32>, kind_names: List<String>, kind_ids: List<Id>, afar: bool,
-        ids: List<Id>, kinds: List<i32>, versions: List<i32>, slots: List<i16>, keys: List<Option<i64>>,
-        priorities: List<i16>, delays: List<Option<i64>>, times: List<Option<Ts>>, ttls: List<Option<i64>>,
-        onces: List<bool>, latests: List<Option<i64>>, envelopes: List<Vec<u8>>, payloads: List<Vec<u8>>,
+        lock_stripes: List<i32>, lock_keys: List<i64>, lock_whole: List<i32>, kind_names: List<String>, kind_ids: List<Id>,
+        versions: List<i32>, priorities: List<i16>, onces: List<bool>, afar: bool, ords: List<i32>, kinds: List<i32>, ids: List<Id>,
+        slots: List<i16>, keys: List<Option<i64>>, delays: List<Option<i64>>, times: List<Option<Ts>>, ttls: List<Option<i64>>,
+        latests: List<Option<i64>>, envelopes: List<Vec<u8>>, payloads: List<Vec<u8>>,
     } -> (Integer, Binary),
     postgres: "WITH locked AS MATERIALIZED ( \
                    SELECT pg_advisory_xact_lock_shared(1718383982, s) FROM unnest({lock_stripes}) s \
                    UNION ALL SELECT pg_advisory_xact_lock(k) FROM unnest({lock_keys}) k \
                    UNION ALL SELECT pg_advisory_xact_lock(1718383982, s) FROM unnest({lock_whole}) s), \
-               subscribed AS MATERIALIZED (SELECT DISTINCT k.ord AS kind, split_part(k.names, ',', 1) AS message, k.id, s.consumer_id \
-                   FROM unnest((SELECT {kind_names}), {kind_ids}) WITH ORDINALITY AS k(names, id, ord), {fluens}subscription s \
+               subscribed AS MATERIALIZED (SELECT DISTINCT k.ord AS kind, split_part(k.names, ',', 1) AS message, k.id, k.version, \
+                       k.priority, k.once, s.consumer_id \
+                   FROM unnest((SELECT {kind_names}), {kind_ids}, {versions}, {priorities}, {onces}) WITH ORDINALITY \
+                       AS k(names, id, version, priority, once, ord), {fluens}subscription s \
                    WHERE s.message = ANY (string_to_array(k.names, ',')) AND NOT (s.remote AND {afar})), \
                stored AS (INSERT INTO {fluens}inbox (consumer_id, message_id, message, version, slot, key_hash, priority, state, \
                        published_at, due_at, expires_at, once, latest, envelope, payload) \
-                   SELECT s.consumer_id, m.id, s.message, m.version, m.slot, m.key, m.priority, \
+                   SELECT s.consumer_id, m.id, s.message, s.version, m.slot, m.key, s.priority, \
                        CASE WHEN d.due > n.now THEN 1 ELSE 0 END, n.now, d.due, \
-                       GREATEST(d.due, n.now) + m.ttl * interval '1 microsecond', m.once, m.latest, m.envelope, m.payload \
+                       GREATEST(d.due, n.now) + m.ttl * interval '1 microsecond', s.once, m.latest, m.envelope, m.payload \
                    FROM (SELECT {now} AS now) n, \
-                       unnest({ids}, {kinds}, {versions}, {slots}, {keys}, {priorities}, {delays}, {times}, {ttls}, \
-                           {onces}, {latests}, {envelopes}, {payloads}) WITH ORDINALITY \
-                           AS m(id, kind, version, slot, key, priority, delay, at, ttl, once, latest, envelope, payload, ord), \
+                       (SELECT unnest({ords}) AS ord, unnest({kinds}) AS kind, unnest({ids}) AS id, \
+                           unnest({slots}) AS slot, unnest({keys}) AS key, unnest({delays}) AS delay, unnest({times}) AS at, \
+                           unnest({ttls}) AS ttl, unnest({latests}) AS latest, unnest({envelopes}) AS envelope, \
+                           unnest({payloads}) AS payload) m, \
                        LATERAL (SELECT COALESCE(m.at, n.now + m.delay * interval '1 microsecond') AS due) d, \
                        subscribed s \
                    WHERE (SELECT count(*) FROM locked) >= 0 AND pg_current_xact_id() IS NOT NULL AND s.kind = m.kind \
@@ -201,22 +206,32 @@ impl AppendChunk {
             lock_whole: locks.whole.into_iter().collect(),
             kind_names: firsts().map(|message| message.names.join(",")).collect(),
             kind_ids: firsts().map(|message| message.id).collect(),
+            versions: firsts().map(|message| message.version).collect(),
+            priorities: firsts().map(|message| message.priority).collect(),
+            onces: firsts().map(NewMessage::is_once).collect(),
             afar: chunk.iter().any(|message| message.from_afar),
-            ids: chunk.iter().map(|message| message.id).collect(),
+            ords: (1..).take(chunk.len()).collect(),
             // As PostgreSQL counts them, from one.
             kinds: kinds.of.iter().map(|kind| i32::try_from(kind + 1).unwrap_or(i32::MAX)).collect(),
-            versions: chunk.iter().map(|message| message.version).collect(),
+            ids: chunk.iter().map(|message| message.id).collect(),
             slots: chunk.iter().map(|message| message.slot).collect(),
-            keys: chunk.iter().map(|message| message.key_hash).collect(),
-            priorities: chunk.iter().map(|message| message.priority).collect(),
-            delays: chunk.iter().map(|message| message.delay_micros).collect(),
-            times: chunk.iter().map(|message| message.available_at).collect(),
-            ttls: chunk.iter().map(|message| message.ttl_micros).collect(),
-            onces: chunk.iter().map(NewMessage::is_once).collect(),
-            latests: chunk.iter().map(|message| message.latest).collect(),
+            keys: if_any(&chunk, |message| message.key_hash),
+            delays: if_any(&chunk, |message| message.delay_micros),
+            times: if_any(&chunk, |message| message.available_at),
+            ttls: if_any(&chunk, |message| message.ttl_micros),
+            latests: if_any(&chunk, |message| message.latest),
             envelopes: chunk.iter_mut().map(|message| std::mem::take(&mut message.envelope)).collect(),
             payloads: chunk.iter_mut().map(|message| std::mem::take(&mut message.payload)).collect(),
         }
+    }
+}
+
+/// A column that is null for all of them need not be read: an array that is too short goes on with nulls.
+fn if_any<T>(chunk: &[NewMessage], of: impl Fn(&NewMessage) -> Option<T>) -> List<Option<T>> {
+    if chunk.iter().any(|message| of(message).is_some()) {
+        chunk.iter().map(of).collect()
+    } else {
+        List::default()
     }
 }
 

@@ -87,6 +87,13 @@ impl NewMessage {
         self.unique.as_ref().is_some_and(|unique| unique.within_micros.is_none())
     }
 
+    /// Of one kind, apart from what each says for itself.
+    pub(crate) fn is_like(&self, other: &NewMessage) -> bool {
+        self.names == other.names
+            && (self.version, self.priority, self.is_once())
+                == (other.version, other.priority, other.is_once())
+    }
+
     /// The hash of what it stands in line with: whoever is committed later has a later place.
     #[cfg(feature = "postgres")]
     pub(crate) fn line(&self) -> Option<i64> {

@@ -13,12 +13,13 @@ pub(crate) struct Kinds {
 }
 
 impl Kinds {
-    /// Of the same kind is what has the same names.
+    /// Of the same kind is what has the same names, version and priority, and whether it is published once: what a type
+    /// says of all its messages.
     pub(crate) fn of(messages: &[NewMessage]) -> Self {
         let mut kinds = Kinds { firsts: Vec::new(), of: Vec::with_capacity(messages.len()) };
         for (place, message) in messages.iter().enumerate() {
             // Mostly there is one, and never many.
-            let known = kinds.firsts.iter().position(|first| messages[*first].names == message.names);
+            let known = kinds.firsts.iter().position(|first| messages[*first].is_like(message));
             kinds.of.push(known.unwrap_or_else(|| {
                 kinds.firsts.push(place);
                 kinds.firsts.len() - 1
