@@ -101,7 +101,7 @@ pub(crate) async fn a_database_of_version_1_is_brought_up_to_date<S: Probe>(mut 
         conn.batch_execute(&row).await.unwrap();
     }
     let version = S::migrate(conn, &bench.tables).await.unwrap();
-    assert_eq!((version.version, version.min_compatible), (4, 3));
+    assert_eq!((version.version, version.min_compatible), (SCHEMA_VERSION, 3));
 
     bench.consumer = 1;
     let expired = S::find_expired(&mut bench.conn, &bench.tables, &Wanted::default(), None, 9).await.unwrap();

@@ -153,10 +153,15 @@ impl<M: Module> Worker<M> {
             if fluens_diesel::guard!("acknowledgement count") && acked != acks.len() {
                 return Ok(None);
             }
-            self.supersede_before(group, batch).await?;
+            let outrun = self.supersede_before(group, batch).await?;
             fluens_diesel::failpoint!("settle: before COMMIT");
             group.commit().await?;
             fluens_diesel::failpoint!("settle: after COMMIT");
+            if outrun > 0 {
+                db.ended();
+                // One of them may have been held: what waited behind it goes on.
+                self.inbox.signal.look_at_everything();
+            }
         }
         tell_unheard(names.into_iter(), &appended);
         if let (Some(witness), Some(published)) = (&db.witness, published) {
@@ -178,17 +183,14 @@ impl<M: Module> Worker<M> {
     }
 
     /// Of what only the newest is wanted nothing older runs after it, whether it waits to be tried again or was never met.
-    async fn supersede_before(&self, group: &mut Group<M>, batch: &[Ran]) -> Result<(), Error> {
+    async fn supersede_before(&self, group: &mut Group<M>, batch: &[Ran]) -> Result<usize, Error> {
         let items = batch.iter().flat_map(|ran| &ran.items);
         let newest: Vec<Newest> = items.filter_map(|item| item.row.newest()).collect();
         if newest.is_empty() || !fluens_diesel::guard!("nothing older runs after the newest") {
-            return Ok(());
+            return Ok(0);
         }
         let (db, consumer) = (self.inbox.consumer.db.clone(), self.inbox.consumer.id);
-        if M::Db::supersede_before(group.open().await?, &db.tables, consumer, &newest).await? > 0 {
-            db.ended();
-        }
-        Ok(())
+        Ok(M::Db::supersede_before(group.open().await?, &db.tables, consumer, &newest).await?)
     }
 
     fn outgoing(&self, batch: &mut [Ran]) -> Result<Outgoing, Error> {

@@ -49,14 +49,16 @@ impl<S: Store> Relay<S> {
             return Ok(());
         }
         let newest: Vec<Newest> = rows.iter().filter_map(|row| row.newest()).collect();
+        let mut outrun = 0;
         if !newest.is_empty() {
-            S::supersede_before(&mut tx.conn, &db.tables, self.desk.share.consumer(), &newest).await?;
+            let relay = self.desk.share.consumer();
+            outrun = S::supersede_before(&mut tx.conn, &db.tables, relay, &newest).await?;
         }
         fluens_diesel::failpoint!("relay: before COMMIT here");
         tx.commit().await?;
         fluens_diesel::failpoint!("relay: after COMMIT here");
         tracing::debug!(to = self.outfit.to.name(), messages = acks.len(), "delivered");
-        if acks.iter().any(|row| row.attempt > 0) {
+        if outrun > 0 || acks.iter().any(|row| row.attempt > 0) {
             // It was held: what waited behind it goes on.
             signal.look_at_everything();
         }
