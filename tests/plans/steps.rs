@@ -146,7 +146,7 @@ impl<S: Store, W: Witness<S>> Bench<S, W> {
         let Bench { conn, tables, .. } = self;
         S::supersede(conn, tables, node, rows).await.unwrap();
         self.told("supersede").await;
-        let newest = [Newest { latest: 7, seq: due.seq }];
+        let newest = [Newest { message: MESSAGE.into(), latest: 7, seq: due.seq }];
         let Bench { conn, tables, fetch, .. } = self;
         S::supersede_before(conn, tables, fetch.consumer, &newest).await.unwrap();
         self.told("supersede before").await;

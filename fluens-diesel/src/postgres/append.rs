@@ -146,16 +146,19 @@ pub(crate) struct OwnLocks {
     whole: BTreeSet<i32>,
 }
 
-/// It does if all is in one chunk, and no ids or unique keys must be looked at with the locks in hand.
+/// It does if all is in one chunk, and no ids or unique keys must be looked at with the locks in hand. A single message has
+/// room for one.
 pub(crate) fn takes_own_locks(batch: &[NewMessage]) -> bool {
-    batch.len() <= CHUNK && batch.iter().all(|message| !message.given_id && message.unique.is_none())
+    let one_lock = |message: &NewMessage| message.lines().count() < 2;
+    batch.len() <= CHUNK
+        && batch.iter().all(|message| !message.given_id && message.unique.is_none() && one_lock(message))
 }
 
 fn own_locks(batch: &[NewMessage]) -> OwnLocks {
     if !takes_own_locks(batch) {
         return OwnLocks::default();
     }
-    let keys = batch.iter().filter(|_| crate::guard!("key locks")).filter_map(NewMessage::line);
+    let keys = batch.iter().filter(|_| crate::guard!("key locks")).flat_map(NewMessage::lines);
     let keys: BTreeSet<i64> = keys.collect();
     let stripes = stripes(&keys);
     match keys.len() {

@@ -213,7 +213,7 @@ impl Dialect for Pg {
             return None; // the INSERT takes them
         }
         let unique = |message: &NewMessage| message.unique.as_ref().map(|unique| unique.hash);
-        key_locks(tables, batch.iter().flat_map(|message| [message.line(), unique(message)]).flatten())
+        key_locks(tables, batch.iter().flat_map(|message| message.lines().chain(unique(message))))
     }
 
     fn appends(tables: &Tables, batch: Vec<NewMessage>) -> Vec<Append> {

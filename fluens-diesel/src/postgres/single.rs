@@ -71,7 +71,7 @@ impl AppendPlain {
 
     /// It has no aliases. `locks`: it takes the lock of its key itself.
     pub(crate) fn new(tables: &Tables, mut message: NewMessage, locks: bool) -> Self {
-        let (name, lock_key) = (only_name(&mut message), message.line().filter(|_| locks));
+        let (name, lock_key) = (only_name(&mut message), message.lines().next().filter(|_| locks));
         AppendPlain {
             tables: tables.clone(),
             lock_stripe: lock_key.map(stripe),
@@ -92,7 +92,7 @@ impl AppendPlain {
 impl AppendSingle {
     /// It has no aliases. `locks`: it takes the lock of its key itself.
     pub(crate) fn new(tables: &Tables, mut message: NewMessage, locks: bool) -> Self {
-        let (name, lock_key) = (only_name(&mut message), message.line().filter(|_| locks));
+        let (name, lock_key) = (only_name(&mut message), message.lines().next().filter(|_| locks));
         AppendSingle {
             tables: tables.clone(),
             lock_stripe: lock_key.map(stripe),

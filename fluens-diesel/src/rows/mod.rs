@@ -94,10 +94,10 @@ impl NewMessage {
                 == (other.version, other.priority, other.is_once())
     }
 
-    /// The hash of what it stands in line with: whoever is committed later has a later place.
+    /// The hashes of what it stands in line with: whoever is committed later has a later place.
     #[cfg(feature = "postgres")]
-    pub(crate) fn line(&self) -> Option<i64> {
-        self.key_hash.or(self.latest)
+    pub(crate) fn lines(&self) -> impl Iterator<Item = i64> {
+        [self.key_hash, self.latest].into_iter().flatten()
     }
 }
 
@@ -244,7 +244,7 @@ impl Due {
 
     /// What it is the newest of, if only that is wanted.
     pub fn newest(&self) -> Option<Newest> {
-        Some(Newest { latest: self.latest?, seq: self.seq })
+        Some(Newest { message: self.message.clone(), latest: self.latest?, seq: self.seq })
     }
 }
 
@@ -258,8 +258,10 @@ pub struct Acked {
 }
 
 /// One that is done of which only the newest was wanted: what is older than it must not run any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Newest {
+    /// Its name.
+    pub message: String,
     /// The hash of its `latest` key.
     pub latest: i64,
     /// Its row.

@@ -139,7 +139,7 @@ macro_rules! standing {
         concat!("CASE WHEN NOT ({any_message} OR ", $known, " AND i.version <= {version}) THEN 4 \
              WHEN i.latest IS NOT NULL AND i.attempt = 0 AND EXISTS (SELECT 1 FROM {fluens}inbox n \
                  WHERE n.consumer_id = i.consumer_id AND n.latest = i.latest AND n.latest IS NOT NULL \
-                 AND n.state = 0 AND n.seq > i.seq) THEN 3 \
+                 AND n.state = 0 AND n.seq > i.seq AND n.message = i.message) THEN 3 \
              WHEN i.key_hash IS NOT NULL AND (SELECT EXISTS (SELECT 1 FROM {fluens}inbox h \
                  WHERE h.consumer_id = {consumer} AND ", $waits, ")) AND CASE WHEN {strict} \
                  THEN EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = i.consumer_id \

@@ -77,12 +77,12 @@ statement! {
 statement! {
     /// Scheduled rows whose time has come. Locked, skipping what another node is promoting. `(SELECT {now})`:
     /// PostgreSQL's clock may not lead into an index by itself, and every scheduled row would be read.
-    DueScheduled { consumer: i32, held_slots: i64, limit: i64 } -> (BigInt, Nullable<BigInt>),
-    postgres: "SELECT seq, COALESCE(key_hash, latest) FROM {fluens}inbox \
+    DueScheduled { consumer: i32, held_slots: i64, limit: i64 } -> (BigInt, Nullable<BigInt>, Nullable<BigInt>),
+    postgres: "SELECT seq, key_hash, latest FROM {fluens}inbox \
                WHERE consumer_id = {consumer} AND state = 1 AND due_at <= (SELECT {now}) \
                    AND ({held_slots} >> slot) & 1 = 1 \
                ORDER BY due_at, seq LIMIT {limit} FOR UPDATE SKIP LOCKED",
-    sqlite: "SELECT seq, COALESCE(key_hash, latest) FROM {fluens}inbox \
+    sqlite: "SELECT seq, key_hash, latest FROM {fluens}inbox \
              WHERE consumer_id = {consumer} AND state = 1 AND due_at <= {now} AND ({held_slots} >> slot) & 1 \
              ORDER BY due_at, seq LIMIT {limit}",
 }

@@ -118,27 +118,30 @@ statement! {
     postgres: concat!("UPDATE {fluens}inbox i SET state = 6, ended_at = {now} FROM unnest({seqs}, {attempts}) AS a(seq, attempt) \
                WHERE i.seq = a.seq AND i.attempt = a.attempt AND i.attempt = 0 AND i.state = 0 \
                AND EXISTS (SELECT FROM {fluens}inbox n WHERE n.consumer_id = i.consumer_id \
-                   AND n.latest = i.latest AND n.state = 0 AND n.seq > i.seq) AND ", alive!()),
+                   AND n.latest = i.latest AND n.state = 0 AND n.seq > i.seq AND n.message = i.message) AND ", alive!()),
     sqlite: concat!("UPDATE {fluens}inbox AS i SET state = 6, ended_at = {now} WHERE i.state = 0 AND i.attempt = 0 \
              AND (i.seq, i.attempt) IN ( \
                  SELECT s.value, a.value FROM json_each({seqs}) s JOIN json_each({attempts}) a ON a.key = s.key) \
              AND EXISTS (SELECT 1 FROM {fluens}inbox n WHERE n.consumer_id = i.consumer_id \
-                 AND n.latest = i.latest AND n.latest IS NOT NULL AND n.state = 0 AND n.seq > i.seq) AND ", alive!()),
+                 AND n.latest = i.latest AND n.latest IS NOT NULL AND n.state = 0 AND n.seq > i.seq \
+                 AND n.message = i.message) AND ", alive!()),
 }
 
 statement! {
     /// ready | held | behind | unknown -> superseded: a newer one of their key is acknowledged in this transaction. It may have
-    /// been done before the older ones were met, or while one of them was to be tried again; after it none may run.
-    SupersedeBefore { consumer: i32, latests: List<i64>, seqs: List<i64> },
+    /// been done before the older ones were met, or while one of them was to be tried again; after it none may run, unless
+    /// somebody replays it. By name, too: what a relay carries is of many kinds.
+    SupersedeBefore { consumer: i32, messages: List<String>, latests: List<i64>, seqs: List<i64> },
     postgres: "UPDATE {fluens}inbox i SET state = 6, ended_at = {now} \
-               FROM unnest({latests}, {seqs}) AS n(latest, seq) \
+               FROM unnest({messages}, {latests}, {seqs}) AS n(message, latest, seq) \
                WHERE i.consumer_id = {consumer} AND i.latest = n.latest AND i.latest IS NOT NULL AND i.seq < n.seq \
-                   AND i.state IN (0, 2, 3, 8)",
+                   AND i.state IN (0, 2, 3, 8) AND i.forgiven = 0 AND i.message = n.message",
     sqlite: "UPDATE {fluens}inbox SET state = 6, ended_at = {now} WHERE seq IN ( \
                  SELECT i.seq FROM json_each({latests}) l JOIN json_each({seqs}) s ON s.key = l.key \
-                     CROSS JOIN {fluens}inbox i \
+                     JOIN json_each({messages}) m ON m.key = l.key CROSS JOIN {fluens}inbox i \
                  WHERE i.consumer_id = {consumer} AND i.latest = l.value AND i.latest IS NOT NULL AND i.seq < s.value \
-                     AND (i.state = 0 OR i.state = 2 OR i.state = 3 OR i.state = 8))",
+                     AND (i.state = 0 OR i.state = 2 OR i.state = 3 OR i.state = 8) AND i.forgiven = 0 \
+                     AND i.message = m.value)",
 }
 
 statement! {

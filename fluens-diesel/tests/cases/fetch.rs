@@ -33,6 +33,22 @@ pub(crate) async fn one_that_was_tried_is_not_superseded<S: Probe>(mut bench: Be
     assert_eq!(S::supersede(&mut bench.conn, &bench.tables, bench.node, &[acked(&held)]).await.unwrap(), 0);
 }
 
+pub(crate) async fn what_is_older_is_superseded_by_what_is_done<S: Probe>(mut bench: Bench<S>) {
+    let letter = bench.dead(newest(1, 9), HoldsBack::Nothing).await;
+    bench.publish(vec![newest(2, 9)]).await;
+    let row = bench.fetch().await.remove(0);
+    bench.hold(&row, HOUR).await;
+    bench.publish(vec![newest(3, 9), newest(4, 8), newest(5, 9), newest(6, 9)]).await;
+    assert!(bench.replay(letter).await.is_some());
+    let done = bench.fetch().await.into_iter().find(|row| row.payload == [5]).unwrap().newest().unwrap();
+    let other = Newest { message: "orders.paid".into(), ..done.clone() };
+    let (conn, tables) = (&mut bench.conn, &bench.tables);
+    assert_eq!(S::supersede_before(conn, tables, bench.consumer, &[other]).await.unwrap(), 0);
+    assert_eq!(S::supersede_before(conn, tables, bench.consumer, &[done]).await.unwrap(), 2);
+    let left = bench.rows("inbox", "state <> 6").await;
+    assert_eq!(left, 4, "what somebody replayed, of another key, itself, and what is newer");
+}
+
 pub(crate) async fn a_failed_row_holds_back_its_key_unless_order_is_relaxed<S: Probe>(mut bench: Bench<S>) {
     bench.publish(vec![keyed(1, 5), keyed(2, 5), keyed(3, 6)]).await;
     let row = bench.fetch().await.remove(0);

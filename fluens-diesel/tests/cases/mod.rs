@@ -19,7 +19,7 @@ macro_rules! suite {
             unique: a_key_is_taken_until_its_message_is_done, a_key_is_taken_for_a_time,
                 of_equal_keys_in_one_batch_the_first_is_published, an_id_given_twice_takes_no_key,
                 what_is_dead_or_parked_counts_as_done, what_failed_or_is_for_later_is_not_done;
-            fetch: only_the_newest_of_its_kind_runs, one_that_was_tried_is_not_superseded,
+            fetch: only_the_newest_of_its_kind_runs, one_that_was_tried_is_not_superseded, what_is_older_is_superseded_by_what_is_done,
                 a_failed_row_holds_back_its_key_unless_order_is_relaxed, a_parked_row_holds_back_its_key_in_any_order,
                 what_waits_too_long_goes_before_all_priorities, a_line_keeps_its_order_though_its_second_waited_longer,
                 behind_a_waiting_row_time_stands_still, what_was_set_aside_comes_back_up_to_the_next_that_waits;

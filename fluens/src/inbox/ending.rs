@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use fluens_diesel::{Acked, Due, Withhold as _};
+use fluens_diesel::{Acked, Due, Newest, Withhold as _};
 
 use super::{Consumer, Inbox};
 use crate::{
     Error,
     consumer::Delivery,
     failure::Failure,
+    lane::InHand,
     message::{Envelope, unread},
-    module::Module,
+    module::{Conn, Module},
     settle::code,
     testing::Kind,
 };
@@ -72,6 +73,29 @@ impl<M: Module> Inbox<M> {
             self.ended(Kind::Superseded, rows);
         }
         Ok(marked)
+    }
+
+    /// Of what only the newest is wanted nothing older runs after it, whether it waits to be tried again or was never met. In
+    /// the transaction that acknowledges it. Returns how many were marked.
+    pub(crate) async fn supersede_before<'a>(
+        &self,
+        conn: &mut Conn<M>,
+        done: impl Iterator<Item = &'a InHand>,
+    ) -> Result<usize, Error> {
+        let newest: Vec<Newest> = done.filter_map(|item| item.row.newest()).collect();
+        if newest.is_empty() || !fluens_diesel::guard!("nothing older runs after the newest") {
+            return Ok(0);
+        }
+        let Consumer { db, id, .. } = &self.consumer;
+        Ok(M::Db::supersede_before(conn, &db.tables, *id, &newest).await?)
+    }
+
+    /// So many were marked, and that is committed: what is in hand is not to be started, and what they held back goes on.
+    pub(crate) fn outran(&self, older: usize) {
+        if older > 0 {
+            self.consumer.db.ended();
+            self.signal.forget();
+        }
     }
 
     fn ended(&self, kind: Kind, rows: &[Arc<Due>]) {

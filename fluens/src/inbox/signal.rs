@@ -146,7 +146,12 @@ impl Signal {
         let mut state = self.state();
         let held = state.next_held.take_if(|time| *time <= now).is_some();
         let scheduled = state.next_scheduled.take_if(|time| *time <= now).is_some();
-        std::mem::take(&mut state.due) || held || scheduled
+        let due = std::mem::take(&mut state.due) || held || scheduled;
+        if due {
+            // Whoever looks now learns when the next one is due: the one that was known may be gone.
+            state.next_held = None;
+        }
+        due
     }
 
     pub(crate) fn next_due(&self) -> Option<Moment> {

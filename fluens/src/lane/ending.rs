@@ -56,9 +56,11 @@ impl<M: Module> Worker<M> {
         }
         fluens_diesel::failpoint!("fault: acknowledged, nobody told");
         tx.append(fault.into_iter().collect()).await?;
+        let outrun = self.inbox.supersede_before(&mut tx.conn, std::iter::once(item)).await?;
         fluens_diesel::failpoint!("fault: before COMMIT");
         tx.commit().await?;
         fluens_diesel::failpoint!("fault: after COMMIT");
+        self.inbox.outran(outrun);
         Ok(true)
     }
 

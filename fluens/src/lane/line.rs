@@ -20,7 +20,7 @@ pub(crate) trait Planned {
     fn place(&self) -> Place;
     /// Which of the slots. All of a line are of one.
     fn slot(&self) -> i16;
-    /// The partition key; without one a delivery stands in a line of its own.
+    /// The partition key, or that of which only the newest is wanted; without one a delivery stands in a line of its own.
     fn key(&self) -> Option<i64>;
     /// How much memory it takes.
     fn bytes(&self) -> usize;

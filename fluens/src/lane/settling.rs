@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use fluens_diesel::{
-    Acked, Appended, Connect as _, NewMessage, Newest, Settle as _, Withhold as _, append_async,
-};
+use fluens_diesel::{Acked, Appended, Connect as _, NewMessage, Settle as _, append_async};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::{
@@ -153,15 +151,12 @@ impl<M: Module> Worker<M> {
             if fluens_diesel::guard!("acknowledgement count") && acked != acks.len() {
                 return Ok(None);
             }
-            let outrun = self.supersede_before(group, batch).await?;
+            let items = batch.iter().flat_map(|ran| &ran.items);
+            let outrun = self.inbox.supersede_before(group.open().await?, items).await?;
             fluens_diesel::failpoint!("settle: before COMMIT");
             group.commit().await?;
             fluens_diesel::failpoint!("settle: after COMMIT");
-            if outrun > 0 {
-                db.ended();
-                // One of them may have been held: what waited behind it goes on.
-                self.inbox.signal.look_at_everything();
-            }
+            self.inbox.outran(outrun);
         }
         tell_unheard(names.into_iter(), &appended);
         if let (Some(witness), Some(published)) = (&db.witness, published) {
@@ -180,17 +175,6 @@ impl<M: Module> Worker<M> {
             ran.staged.is_empty() && ran.faults.is_empty() && !marks
         });
         silent && group.is_unopened() && self.inbox.consumer.db.retention.processed.is_zero()
-    }
-
-    /// Of what only the newest is wanted nothing older runs after it, whether it waits to be tried again or was never met.
-    async fn supersede_before(&self, group: &mut Group<M>, batch: &[Ran]) -> Result<usize, Error> {
-        let items = batch.iter().flat_map(|ran| &ran.items);
-        let newest: Vec<Newest> = items.filter_map(|item| item.row.newest()).collect();
-        if newest.is_empty() || !fluens_diesel::guard!("nothing older runs after the newest") {
-            return Ok(0);
-        }
-        let (db, consumer) = (self.inbox.consumer.db.clone(), self.inbox.consumer.id);
-        Ok(M::Db::supersede_before(group.open().await?, &db.tables, consumer, &newest).await?)
     }
 
     fn outgoing(&self, batch: &mut [Ran]) -> Result<Outgoing, Error> {

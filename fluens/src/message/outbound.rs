@@ -168,9 +168,10 @@ impl Staged {
         self.headers.entry(key.to_owned()).or_insert_with(|| value.to_owned());
     }
 
-    /// No check of its id or of a unique key precedes the INSERT, which takes the lock of its partition key itself.
+    /// No check of its id or of a unique key precedes the INSERT, which takes the lock of its key itself: of the partition, or
+    /// that of which only the newest is wanted.
     pub(crate) fn is_one_statement(&self) -> bool {
-        !self.given_id && self.unique.is_none()
+        !self.given_id && self.unique.is_none() && !(self.key.is_some() && self.latest.is_some())
     }
 
     /// That one statement could also tell other processes of it: who gets it is found by one name, and it is for now.

@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     cmp::Reverse,
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
 };
 
 use fluens_diesel::Due;
@@ -15,10 +15,26 @@ pub(super) type Aliases = BTreeMap<&'static str, Vec<&'static str>>;
 
 /// Those that waited too long, then by priority, then in line. Of one id the first: the answer is about one.
 pub(super) fn in_order(mut rows: Vec<Due>) -> Vec<Due> {
+    leave_newest(&mut rows);
     rows.sort_by_key(|row| (Reverse(row.overdue), Reverse(row.priority), row.seq));
     let mut ids = HashSet::new();
     rows.retain(|row| ids.insert(row.message_id));
     rows
+}
+
+/// Of what only the newest is wanted that one goes: what is older is superseded with its acknowledgement, or goes if it is
+/// refused. Where there is a partition key they keep their order anyway.
+fn leave_newest(rows: &mut Vec<Due>) {
+    let key =
+        |row: &Due| row.newest().filter(|_| row.key_hash.is_none()).map(|one| (one.message, one.latest));
+    let mut newest: HashMap<(String, i64), i64> = HashMap::new();
+    for row in rows.iter() {
+        if let Some(key) = key(row) {
+            let seq = newest.entry(key).or_insert(row.seq);
+            *seq = row.seq.max(*seq);
+        }
+    }
+    rows.retain(|row| key(row).is_none_or(|key| newest.get(&key) == Some(&row.seq)));
 }
 
 /// At most so many parts, those of one key in one.
@@ -110,6 +126,25 @@ mod tests {
             let ids: HashSet<Id> = rows.iter().map(|row| row.message_id).collect();
             prop_assert_eq!(ids.len(), sorted.len());
         }
+    }
+
+    #[test]
+    fn of_what_only_the_newest_is_wanted_that_one_goes() {
+        let named = |seq, message: &str, latest, key| Due {
+            message: message.to_owned(),
+            latest: Some(latest),
+            ..row(seq, key, 1, seq.unsigned_abs().into())
+        };
+        let rows = vec![
+            named(1, "moved", 7, None),
+            named(2, "moved", 8, None),
+            named(3, "named", 7, None),
+            named(4, "moved", 7, None),
+            named(5, "moved", 9, Some(3)),
+            named(6, "moved", 9, Some(3)),
+        ];
+        let left: Vec<i64> = in_order(rows).iter().map(|row| row.seq).collect();
+        assert_eq!(left, [2, 3, 4, 5, 6], "the first is older than the fourth; keys keep their order");
     }
 
     #[test]

@@ -58,6 +58,9 @@ impl<S: Store> Relay<S> {
         tx.commit().await?;
         fluens_diesel::failpoint!("relay: after COMMIT here");
         tracing::debug!(to = self.outfit.to.name(), messages = acks.len(), "delivered");
+        if outrun > 0 {
+            db.ended();
+        }
         if outrun > 0 || acks.iter().any(|row| row.attempt > 0) {
             // It was held: what waited behind it goes on.
             signal.look_at_everything();

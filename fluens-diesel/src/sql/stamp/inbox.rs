@@ -54,10 +54,12 @@ macro_rules! stamp_inbox {
                     let (consumer, held_slots) = (fetch.consumer, fetch.held_slots());
                     let scheduled =
                         DueScheduled { tables: tables.clone(), consumer, held_slots, limit: LIMIT };
-                    let due: Vec<(i64, Option<i64>)> = scheduled.load(conn).await?;
+                    let due: Vec<(i64, Option<i64>, Option<i64>)> = scheduled.load(conn).await?;
                     if !due.is_empty() {
-                        Self::lock_keys(conn, tables, due.iter().filter_map(|(_, key)| *key)).await?;
-                        let seqs: List<i64> = due.iter().map(|(seq, _)| *seq).collect();
+                        let keys: Vec<i64> =
+                            due.iter().flat_map(|(_, key, latest)| [*key, *latest]).flatten().collect();
+                        Self::lock_keys(conn, tables, keys.into_iter()).await?;
+                        let seqs: List<i64> = due.iter().map(|(seq, ..)| *seq).collect();
                         $crate::failpoint!("promote: before the copies");
                         Requeue { tables: tables.clone(), seqs: seqs.clone() }.execute(conn).await?;
                         $crate::failpoint!("promote: copied, the originals still there");

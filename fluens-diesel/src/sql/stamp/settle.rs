@@ -115,7 +115,10 @@ macro_rules! stamp_settle {
                 rows: &[Acked],
             ) -> QueryResult<usize> {
                 Self::alone_writing(conn, tables, async |conn| {
-                    let (seqs, attempts) = columns(rows);
+                    // In line, as whoever acknowledges the newest marks them: neither waits for the other in a circle.
+                    let mut rows = rows.to_vec();
+                    rows.sort_unstable_by_key(|row| row.seq);
+                    let (seqs, attempts) = columns(&rows);
                     Supersede { tables: tables.clone(), node, seqs, attempts }.execute(conn).await
                 })
                 .await
@@ -128,9 +131,15 @@ macro_rules! stamp_settle {
                 newest: &[Newest],
             ) -> QueryResult<usize> {
                 Self::alone_writing(conn, tables, async |conn| {
-                    let latests = newest.iter().map(|one| one.latest).collect();
-                    let seqs = newest.iter().map(|one| one.seq).collect();
-                    SupersedeBefore { tables: tables.clone(), consumer, latests, seqs }.execute(conn).await
+                    SupersedeBefore {
+                        tables: tables.clone(),
+                        consumer,
+                        messages: newest.iter().map(|one| one.message.clone()).collect(),
+                        latests: newest.iter().map(|one| one.latest).collect(),
+                        seqs: newest.iter().map(|one| one.seq).collect(),
+                    }
+                    .execute(conn)
+                    .await
                 })
                 .await
             }
