@@ -66,10 +66,11 @@ impl Signal {
         self.ring_with(|state| (state.ready, state.due) = (true, true));
     }
 
-    /// Rows were taken back or put off: those in hand are not to be started.
+    /// Rows were taken back, put off or replaced: those in hand are not to be started, and the next that is due may not be the one
+    /// that was known.
     pub(crate) fn forget(&self) {
         self.stale.store(true, SeqCst);
-        self.look_at_everything();
+        self.ring_with(|state| (state.ready, state.due, state.next_held) = (true, true, None));
     }
 
     pub(super) fn take_stale(&self) -> bool {
@@ -146,12 +147,7 @@ impl Signal {
         let mut state = self.state();
         let held = state.next_held.take_if(|time| *time <= now).is_some();
         let scheduled = state.next_scheduled.take_if(|time| *time <= now).is_some();
-        let due = std::mem::take(&mut state.due) || held || scheduled;
-        if due {
-            // Whoever looks now learns when the next one is due: the one that was known may be gone.
-            state.next_held = None;
-        }
-        due
+        std::mem::take(&mut state.due) || held || scheduled
     }
 
     pub(crate) fn next_due(&self) -> Option<Moment> {
