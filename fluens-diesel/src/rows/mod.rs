@@ -244,7 +244,9 @@ impl Due {
 
     /// What it is the newest of, if only that is wanted.
     pub fn newest(&self) -> Option<Newest> {
-        Some(Newest { message: self.message.clone(), latest: self.latest?, seq: self.seq })
+        // First: of most rows all are wanted, and nothing need be copied.
+        let latest = self.latest?;
+        Some(Newest { message: self.message.clone(), latest, seq: self.seq })
     }
 }
 
