@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fluens_diesel::{Due, Standing, Tables, Ts};
 
 use crate::{
-    consumer::{Delivery, States},
+    consumer::{Delivery, Recipient, States},
     error::BoxError,
     message::{Envelope, Message, Origin, Outbound, Publishable as _, message},
     publish::Rules,
@@ -61,11 +61,13 @@ pub fn write_fault(payload: &[u8]) -> Vec<u8> {
     let about = Delivery {
         row: Arc::new(row),
         envelope: Arc::new(envelope),
-        message: "raw".into(),
-        aliases: &[],
-        consumer: "fuzzed".into(),
+        recipient: Arc::new(Recipient {
+            message: "raw".into(),
+            aliases: &[],
+            consumer: "fuzzed".into(),
+            states: Arc::new(States::default()),
+        }),
         attempt: 1,
-        states: Arc::new(States::default()),
     };
     let fault = NewFault { code: "odd", details: None, error: None, given_up: true };
     fault.into_row(&about, "fuzzing").payload

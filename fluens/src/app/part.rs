@@ -25,7 +25,7 @@ use super::{
 use crate::{
     Error,
     clock::Clock,
-    consumer::{ConsumerDescriptor, TypedConsumer},
+    consumer::{ConsumerDescriptor, Recipient, TypedConsumer},
     inbox::{Care, Consumer, Dispatcher, Inbox, Limits, LowWater, Poller, Signal, Wakes},
     module::{Contract, Module},
     node::{Holder, Join, Node},
@@ -248,22 +248,25 @@ impl<M: Module> ModulePart<M> {
 
     fn consumer(handle: &Handle<M>, running: &Running, registered: &Registered<M>) -> Consumer<M> {
         let (descriptor, settings) = (registered.descriptor, &running.settings);
-        let name = descriptor.name();
+        let name: Arc<str> = descriptor.name().into();
         Consumer {
             id: registered.id,
-            message: descriptor.consumed().into(),
-            aliases: descriptor.message_aliases,
+            recipient: Arc::new(Recipient {
+                message: descriptor.consumed().into(),
+                aliases: descriptor.message_aliases,
+                consumer: name.clone(),
+                states: running.states.clone(),
+            }),
             is_fault: descriptor.is_fault,
             run: registered.typed.run,
             interceptors: running.interceptors.of::<M>(),
             db: handle.db.clone(),
             rules: handle.rules.clone(),
-            states: running.states.clone(),
             options: descriptor.options,
             policy: settings.policy(&name, descriptor.options.retry),
             limits: Limits { batch: settings.batch, bytes: settings.memory, fairness: settings.fairness },
             node: running.node.clone(),
-            name: Arc::from(name),
+            name,
         }
     }
 

@@ -202,12 +202,12 @@ impl<M: Module> Context<M> {
 
     /// The message's name; of a fault about it, that name with `:fault`.
     pub fn message_name(&self) -> &str {
-        &self.delivery().message
+        &self.delivery().recipient.message
     }
 
     /// The consumer's name.
     pub fn consumer(&self) -> &str {
-        &self.delivery().consumer
+        &self.delivery().recipient.consumer
     }
 
     /// The n-th run of this delivery, from 1.

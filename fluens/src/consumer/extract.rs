@@ -83,6 +83,7 @@ impl<T> Deref for State<T> {
 impl<T: Send + Sync + 'static> Extract for State<T> {
     fn extract(delivery: &Delivery) -> Result<Self, BoxError> {
         delivery
+            .recipient
             .states
             .get()
             .map(State)

@@ -22,20 +22,26 @@ pub struct Delivery {
     pub(crate) row: Arc<Due>,
     /// Read from the row before the consumer starts.
     pub(crate) envelope: Arc<Envelope>,
+    pub(crate) recipient: Arc<Recipient>,
+    /// This is the n-th run of this delivery, from 1.
+    pub(crate) attempt: u32,
+}
+
+/// What all deliveries of a consumer have in common.
+#[derive(Clone)]
+pub(crate) struct Recipient {
     /// The message's name,
     pub(crate) message: Arc<str>,
     /// and those it had before.
     pub(crate) aliases: &'static [&'static str],
     /// The consumer's stable name.
     pub(crate) consumer: Arc<str>,
-    /// This is the n-th run of this delivery, from 1.
-    pub(crate) attempt: u32,
     pub(crate) states: Arc<States>,
 }
 
 impl Delivery {
     pub(crate) fn idempotency_key(&self) -> String {
-        format!("{}:{}", self.envelope.id, self.consumer)
+        format!("{}:{}", self.envelope.id, self.recipient.consumer)
     }
 }
 

@@ -61,7 +61,7 @@ impl<M: Module> Dispatcher<M> {
             while self.inbox.plan().has_free()
                 && let Some(lane) = idle.pop()
             {
-                let worker = Worker { lane, inbox: self.inbox.clone() };
+                let worker = Worker::new(lane, self.inbox.clone());
                 lanes.spawn(
                     async move { (lane, AssertUnwindSafe(worker.run()).catch_unwind().await.is_ok()) },
                 );

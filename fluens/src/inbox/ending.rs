@@ -10,7 +10,7 @@ use crate::{
     consumer::Delivery,
     failure::Failure,
     lane::InHand,
-    message::{Envelope, unread},
+    message::unread,
     module::{Conn, Module},
     settle::code,
     testing::Kind,
@@ -22,20 +22,8 @@ impl<M: Module> Consumer<M> {
         let envelope = serde_json::from_slice(&row.envelope).map_err(|error| {
             Failure::corrupt(code::ENVELOPE, format!("the envelope does not decode: {}", unread(&error)))
         })?;
-        Ok(self.delivery_of(row, Arc::new(envelope), attempt))
-    }
-
-    /// The same with an envelope that was read before.
-    pub(crate) fn delivery_of(&self, row: &Arc<Due>, envelope: Arc<Envelope>, attempt: u32) -> Delivery {
-        Delivery {
-            row: row.clone(),
-            envelope,
-            message: self.message.clone(),
-            aliases: self.aliases,
-            consumer: self.name.clone(),
-            attempt,
-            states: self.states.clone(),
-        }
+        let (row, envelope, recipient) = (row.clone(), Arc::new(envelope), self.recipient.clone());
+        Ok(Delivery { row, envelope, recipient, attempt })
     }
 
     /// Tells a test what happened.

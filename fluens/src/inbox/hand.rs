@@ -15,7 +15,7 @@ use super::{Signal, group_size::GroupSize};
 use crate::{
     app::Database,
     clock::Clock,
-    consumer::{ConsumerOptions, Interceptor, Order, Run, States},
+    consumer::{ConsumerOptions, Interceptor, Order, Recipient, Run},
     lane::{InHand, Lane, Plan, Planned},
     module::Module,
     node::{Holder, Share, Slots},
@@ -54,15 +54,12 @@ pub(crate) struct Consumer<M: Module> {
     /// Its id in the database.
     pub(crate) id: i32,
     pub(crate) name: Arc<str>,
-    /// The name of what it consumes.
-    pub(crate) message: Arc<str>,
-    pub(crate) aliases: &'static [&'static str],
+    pub(crate) recipient: Arc<Recipient>,
     pub(crate) is_fault: bool,
     pub(crate) run: Run<M>,
     pub(crate) interceptors: Vec<Arc<dyn Interceptor<M>>>,
     pub(crate) db: Arc<Database<M::Db>>,
     pub(crate) rules: Arc<Rules>,
-    pub(crate) states: Arc<States>,
     pub(crate) options: ConsumerOptions,
     pub(crate) policy: Policy,
     pub(crate) limits: Limits,

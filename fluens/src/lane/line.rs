@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeSet, VecDeque},
 };
 
-use fnv::FnvHashSet;
+use rustc_hash::FxHashSet;
 
 use crate::clock::Moment;
 
@@ -125,7 +125,7 @@ impl<T> IntoIterator for Waiting<T> {
 /// What belongs to a lane: it has taken some of them that are not committed yet.
 #[derive(Default)]
 pub(super) struct Owned {
-    pub(super) lines: FnvHashSet<LineId>,
+    pub(super) lines: FxHashSet<LineId>,
     /// The heads of those that have more and need not wait.
     pub(super) heads: BTreeSet<(Place, LineId)>,
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use fnv::{FnvHashMap, FnvHashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::line::{Lane, Line, LineId, Owned, Place, Planned, Remembered, Running, Waiting};
 use crate::{
@@ -18,7 +18,7 @@ mod forgets;
 
 /// The deliveries in hand.
 pub(crate) struct Plan<T: Planned> {
-    lines: FnvHashMap<LineId, Line<T>>,
+    lines: FxHashMap<LineId, Line<T>>,
     /// Heads of the lines that nobody owns and that need not wait.
     free: BTreeSet<(Place, LineId)>,
     /// How many deliveries stand in those.
@@ -28,14 +28,14 @@ pub(crate) struct Plan<T: Planned> {
     /// Failed ones whose line goes on without them, by the time of their next attempt.
     aside: BTreeMap<(Moment, i64), T>,
     /// Taken by lanes and not settled.
-    running: FnvHashMap<i64, Running>,
+    running: FxHashMap<i64, Running>,
     /// Some that were put back are not in hand any more.
     must_fetch: bool,
     /// What failed in memory is not to be counted anew because memory was given up.
     remembered: HashMap<i64, Remembered<T::Memo>>,
-    owned: FnvHashMap<Lane, Owned>,
+    owned: FxHashMap<Lane, Owned>,
     /// Settled while a fetch was on its way: that fetch may still have seen them.
-    ghosts: FnvHashSet<i64>,
+    ghosts: FxHashSet<i64>,
     /// Lines forgotten while a fetch was on its way: it left out what was in hand then, so what it brings of them lacks
     /// its front.
     forgotten: HashSet<LineId>,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Failure, Result,
-    consumer::{Context, Deliveries, Left, Next, SentFault, Waited},
+    consumer::{Context, Deliveries, Delivery, Left, Next, SentFault, Waited},
     message::Staged,
     module::Module,
 };
@@ -60,7 +60,12 @@ impl<M: Module> Worker<M> {
         for item in &items {
             let run = item.counted() + 1;
             let delivery = match &item.envelope {
-                Some(envelope) => Ok(consumer.delivery_of(&item.row, envelope.clone(), run)),
+                Some(envelope) => Ok(Delivery {
+                    row: item.row.clone(),
+                    envelope: envelope.clone(),
+                    recipient: self.recipient.clone(),
+                    attempt: run,
+                }),
                 None => consumer.delivery(&item.row, run),
             };
             match delivery {

@@ -9,7 +9,11 @@ use super::{
     Group, InHand, Lane,
     run::{Ended, Ran},
 };
-use crate::{consumer::BatchOptions, inbox::Inbox, module::Module};
+use crate::{
+    consumer::{BatchOptions, Recipient},
+    inbox::Inbox,
+    module::Module,
+};
 
 /// A consumer that is still running and has not asked for the connection does not keep those before it uncommitted
 /// for longer than this; and one that held the connection for longer runs alone next time.
@@ -29,11 +33,18 @@ pub(super) enum Undone {
 
 /// One lane of one consumer.
 pub(crate) struct Worker<M: Module> {
-    pub(crate) lane: Lane,
-    pub(crate) inbox: Arc<Inbox<M>>,
+    pub(super) lane: Lane,
+    pub(super) inbox: Arc<Inbox<M>>,
+    /// Its own: if all lanes counted on the same who holds it, their cores would wait for each other at every message.
+    pub(super) recipient: Arc<Recipient>,
 }
 
 impl<M: Module> Worker<M> {
+    pub(crate) fn new(lane: Lane, inbox: Arc<Inbox<M>>) -> Self {
+        let recipient = Recipient::clone(&inbox.consumer.recipient);
+        Worker { lane, inbox, recipient: Arc::new(recipient) }
+    }
+
     pub(crate) async fn run(self) {
         let group = Arc::new(Mutex::new(Group::new(self.inbox.consumer.db.clone())));
         let mut ran: Vec<Ran> = Vec::new();

@@ -179,7 +179,7 @@ impl NewFault<'_> {
             details: self.details.unwrap_or_default(),
             error_type: self.error.map(|(_, error_type)| error_type.to_owned()),
             error: self.error.map(|(error, _)| error.to_owned()),
-            consumer: about.consumer.to_string(),
+            consumer: about.recipient.consumer.to_string(),
             attempts: about.attempt,
             message_id: id,
             version,
@@ -199,7 +199,7 @@ impl NewFault<'_> {
             fault_to: None,
             headers: std::collections::BTreeMap::new(),
         };
-        let names = std::iter::once(&*about.message).chain(about.aliases.iter().copied());
+        let names = std::iter::once(&*about.recipient.message).chain(about.recipient.aliases.iter().copied());
         let to = about.envelope.fault_to.as_ref().unwrap_or(&about.envelope.module);
         NewMessage {
             id: fault,

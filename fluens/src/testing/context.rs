@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 
 use crate::{
     Context, Error, Handle,
-    consumer::{Deliveries, Delivery, States},
+    consumer::{Deliveries, Delivery, Recipient, States},
     lane::Group,
     message::{Envelope, Message, Staged},
     module::Module,
@@ -72,11 +72,13 @@ impl<M: Module> TestContext<M> {
         let delivery = Delivery {
             row: row.into(),
             envelope: envelope.into(),
-            message: T::NAME.into(),
-            aliases: T::ALIASES,
-            consumer: "test".into(),
+            recipient: Arc::new(Recipient {
+                message: T::NAME.into(),
+                aliases: T::ALIASES,
+                consumer: "test".into(),
+                states,
+            }),
             attempt: 1,
-            states,
         };
         let group = Arc::new(Mutex::new(Group::new(handle.db.clone())));
         let context = Context::new(group.clone(), Arc::new(Deliveries::new(vec![delivery])));

@@ -77,9 +77,9 @@ impl Witness {
     pub(crate) fn saw(&self, kind: Kind, delivery: &Delivery, text: Option<String>) {
         self.push(Event {
             kind,
-            message: delivery.message.to_string(),
+            message: delivery.recipient.message.to_string(),
             id: delivery.envelope.id,
-            consumer: Some(delivery.consumer.to_string()),
+            consumer: Some(delivery.recipient.consumer.to_string()),
             attempt: delivery.attempt,
             text,
             version: delivery.envelope.version,
