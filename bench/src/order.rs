@@ -10,6 +10,9 @@ pub(crate) const KEYS: i64 = 10_000;
 /// How many messages share a transaction when many are published at once.
 pub(crate) const MANY: i64 = 500;
 
+/// How many messages are consumed in a transaction.
+pub(crate) const GROUP: i64 = 50;
+
 /// Between two messages when the load is light.
 pub(crate) const PAUSE: Duration = Duration::from_millis(10);
 

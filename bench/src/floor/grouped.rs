@@ -5,7 +5,10 @@ use diesel_async::AsyncPgConnection;
 use fluens::diesel_prelude::*;
 use futures_util::future::try_join_all;
 
-use crate::{order::now, worker::print_rate};
+use crate::{
+    order::{GROUP, now},
+    worker::print_rate,
+};
 
 diesel::table! { queue (id) { id -> BigInt, processed_at -> Nullable<Timestamp>, } }
 diesel::table! { effects (place) { place -> BigInt, n -> BigInt, key -> BigInt, } }
@@ -33,7 +36,7 @@ async fn consume_all(mut conn: AsyncPgConnection) -> QueryResult<usize> {
 
 async fn group(conn: &mut AsyncPgConnection) -> QueryResult<usize> {
     let pending = queue::table.select(queue::id).filter(queue::processed_at.is_null());
-    let ids: Vec<i64> = pending.order(queue::id).limit(50).for_update().skip_locked().load(conn).await?;
+    let ids: Vec<i64> = pending.order(queue::id).limit(GROUP).for_update().skip_locked().load(conn).await?;
     for id in &ids {
         // The floor reads no body: its number stands for what is in it.
         let row = (effects::n.eq(id), effects::key.eq(id));

@@ -9,6 +9,8 @@ mod sqlite;
 use anyhow::{Result, bail};
 use tokio_postgres::{Client, NoTls};
 
+use crate::order::GROUP;
+
 /// The body and its time, and an index of what is pending: what a queue on PostgreSQL hardly does without.
 const TABLES: &str = "
     CREATE TABLE queue (
@@ -50,9 +52,11 @@ pub(crate) async fn run(what: &str, url: &str, n: i64) -> Result<()> {
         "consume" => grouped::consume(url, n).await,
         "latency" => latency::measure(url, n).await,
         "publish-slowly" => latency::publish_slowly(url, n).await,
-        "sqlite-grouped" => sqlite::consume(url, n, 50, "FULL"),
+        "publish-in-inbox" => queue::publish_in_inbox(url, n).await,
+        "sqlite-grouped" => sqlite::consume(url, n, GROUP, "FULL"),
         "sqlite-single" => sqlite::consume(url, n, 1, "FULL"),
-        "sqlite-normal" => sqlite::consume(url, n, 50, "NORMAL"),
+        "sqlite-normal" => sqlite::consume(url, n, GROUP, "NORMAL"),
+        "sqlite-in-order" => sqlite::consume_in_order(url, n),
         _ => bail!("the floor does not {what}"),
     }
 }

@@ -20,6 +20,16 @@ const INSERT_IN_ORDER: &str = "
     INSERT INTO line (key, consumer_id, payload) SELECT $1, s.consumer_id, $2::text::jsonb
     FROM (SELECT pg_advisory_xact_lock($1)) held, subscription s WHERE s.message = 'order.placed'";
 
+/// The same in the tables of fluens, where a row has all that retries, priorities, schedules and people need to know.
+const INSERT_IN_INBOX: &str = "
+    INSERT INTO fluens_inbox (consumer_id, message_id, message, version, slot, key_hash, priority, state, published_at,
+        envelope, payload)
+    SELECT s.consumer_id, gen_random_uuid(), s.message, 1, ($1 & 63)::smallint, $1, 1, 0, clock_timestamp(), $2, $3
+    FROM (SELECT pg_advisory_xact_lock($1)) held, fluens_subscription s WHERE s.message = 'bench.order'";
+
+/// As short as one can be.
+const ENVELOPE: &[u8] = br#"{"v":1,"id":"01a1f1da-a4c2-7280-af4f-2d73ba708d54","module":"sender"}"#;
+
 /// Claimed and acknowledged in one statement. A message is lost if its consumer fails, so nobody works like this; it is
 /// what fetching and deleting cost at the least.
 const CLAIM: &str = "
@@ -48,6 +58,13 @@ pub(super) async fn publish_one(url: &str, n: i64) -> Result<()> {
 pub(super) async fn publish_in_order(url: &str, n: i64) -> Result<()> {
     one_by_one(url, n, INSERT_IN_ORDER, async |client, insert, n| {
         client.execute(insert, &[&(n % KEYS), &json(n)]).await
+    })
+    .await
+}
+
+pub(super) async fn publish_in_inbox(url: &str, n: i64) -> Result<()> {
+    one_by_one(url, n, INSERT_IN_INBOX, async |client, insert, n| {
+        client.execute(insert, &[&(n % KEYS), &ENVELOPE, &json(n).into_bytes()]).await
     })
     .await
 }

@@ -49,6 +49,7 @@ pub(crate) async fn run(what: &str, url: &str, n: i64, more: Option<i64>) -> Res
         "idle" => idle::watch(program::noop(url, 0, 0), url, n).await,
         "idle-crowd" => idle::watch(crowd::app(url, 0), url, n).await,
         "sqlite" => sqlite::consume(url, n, Synchronous::Full).await,
+        "sqlite-fill" => sqlite::fill(url, n).await,
         "sqlite-normal" => sqlite::consume(url, n, Synchronous::Normal).await,
         _ => bail!("fluens does not {what}"),
     }

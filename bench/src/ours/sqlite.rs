@@ -31,13 +31,27 @@ async fn keep(order: EmbeddedOrder, ledger: State<Ledger>, ctx: &mut Context<Emb
     Ok(())
 }
 
-pub(super) async fn consume(url: &str, n: i64, synchronous: Synchronous) -> Result<(), anyhow::Error> {
-    let ledger = Ledger::new(n, KEYS, n);
-    let app = tuned(fluens::app!(Embedded, ..), url).synchronous(synchronous);
+type Running = fluens::App<(Embedded, ())>;
+
+/// It waits in the tables of fluens, for somebody else.
+pub(super) async fn fill(url: &str, n: i64) -> Result<(), anyhow::Error> {
+    Ok(filled(url, n, Synchronous::Normal, &Ledger::new(n, KEYS, n)).await?.shutdown().await?)
+}
+
+/// A program that has published all and stands still.
+async fn filled(url: &str, n: i64, how: Synchronous, ledger: &Ledger) -> Result<Running, anyhow::Error> {
+    let app = tuned(fluens::app!(Embedded, ..), url).synchronous(how);
     let app = app.state(ledger.clone()).start().await?;
     let embedded = Embedded::of(&app);
     embedded.pause().await?;
     publish(&embedded, n).await?;
+    Ok(app)
+}
+
+pub(super) async fn consume(url: &str, n: i64, synchronous: Synchronous) -> Result<(), anyhow::Error> {
+    let ledger = Ledger::new(n, KEYS, n);
+    let app = filled(url, n, synchronous, &ledger).await?;
+    let embedded = Embedded::of(&app);
     let started = now();
     embedded.resume().await?;
     ledger.complete().await?;

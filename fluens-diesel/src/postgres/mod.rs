@@ -108,9 +108,9 @@ impl Db {
         tables: &Tables,
         fetch: &Fetch,
     ) -> QueryResult<Option<Vec<DueRow>>> {
-        if fetch.few {
+        if FetchFew::suits(fetch) {
             let rows: Vec<DueRow> = FetchFew::new(tables, fetch).load(conn).await?;
-            if FetchFew::is_all(fetch, rows.len()) {
+            if let Some(rows) = FetchFew::decided(fetch, rows) {
                 return Ok(Some(rows));
             }
         }

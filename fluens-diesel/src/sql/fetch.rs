@@ -56,6 +56,12 @@ pub(crate) type DueRow = (
     Vec<u8>, Vec<u8>,
 );
 
+/// What a [`Standing`] is called in SQL.
+const RUN: i32 = 0;
+const EXPIRED: i32 = 2;
+#[cfg(feature = "postgres")]
+const UNKNOWN: i32 = 4;
+
 /// The ready rows that this node may take. What is in hand is hashed once; `<> ALL` would go through all of it for every row.
 #[cfg(feature = "postgres")]
 macro_rules! takeable_on_postgres {
@@ -88,6 +94,15 @@ macro_rules! due_on_postgres {
             standing!("i.message = ANY ({messages})", waits!(postgres, "h")),
             ", latest, history"
         )
+    };
+}
+
+/// The content of a row, if it is small.
+#[cfg(feature = "postgres")]
+macro_rules! small_content {
+    () => {
+        "CASE WHEN octet_length(envelope) + octet_length(payload) <= {small} THEN envelope ELSE '' END, \
+         CASE WHEN octet_length(envelope) + octet_length(payload) <= {small} THEN payload ELSE '' END"
     };
 }
 
@@ -227,15 +242,24 @@ statement! {
 #[cfg(feature = "postgres")]
 statement! {
     /// All that is ready, if it is little: one scan of the index, where the walk looks into every slot and priority. As many
-    /// as asked for: there may be more, and their order means nothing.
+    /// as asked for: there may be more, and their order means nothing. Somebody waits for it, on a server that has rested, and
+    /// then a statement takes as long as its plan is large: so it is asked only whether a row's standing is a question at all.
+    /// Mostly nothing waits, no slot stands still, and what is left is seen from the row ([`FetchFew::decided`]). Of a row that
+    /// is not small no content is brought.
     FetchFew {
-        consumer: i32, messages: List<String>, version: i32, any_message: bool, slots: List<i16>, above: i64, limit: i64,
-        max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
+        consumer: i32, slots: List<i16>, above: i64, limit: i64, small: i64, taken: List<i64>, full_keys: List<i64>,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
         (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
-    postgres: concat!(due_on_postgres!(), summed!(), "(SELECT i.*, false AS overdue FROM {fluens}inbox i \
-             WHERE i.slot = ANY (ARRAY(", running_slots!(), ")) AND ", takeable_on_postgres!(), " LIMIT {limit})", within_bytes!(),
-    ),
+    postgres: concat!("SELECT seq, attempt, forgiven, priority, false, slot, key_hash, published_at, \
+             CASE WHEN expires_at IS NOT NULL THEN (extract(epoch FROM expires_at - {now}) * 1000000)::bigint END, \
+             uuid_send(message_id), message, version, deaths, \
+             CASE WHEN latest IS NOT NULL \
+                 OR (SELECT EXISTS (SELECT FROM {fluens}inbox h WHERE h.consumer_id = {consumer} AND ", waits!(postgres, "h"), ")) \
+                 OR (SELECT EXISTS (SELECT FROM {fluens}halted WHERE consumer_id = {consumer})) \
+                 THEN 5 ELSE 0 END, latest, history, ", small_content!(), " \
+         FROM {fluens}inbox i WHERE i.consumer_id = {consumer} AND i.state = 0 AND i.slot = ANY ({slots}) \
+             AND i.seq > {above} AND i.seq <> ALL ({taken}) AND (i.key_hash IS NULL OR i.key_hash <> ALL ({full_keys})) \
+         LIMIT {limit}"),
 }
 
 #[cfg(feature = "postgres")]
@@ -247,9 +271,7 @@ statement! {
         portion: i64, limit: i64, small: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
         (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
-    postgres: concat!(due_on_postgres!(), ", \
-             CASE WHEN octet_length(envelope) + octet_length(payload) <= {small} THEN envelope ELSE '' END, \
-             CASE WHEN octet_length(envelope) + octet_length(payload) <= {small} THEN payload ELSE '' END \
+    postgres: concat!(due_on_postgres!(), ", ", small_content!(), " \
          FROM (", walk_on_postgres!(), " LIMIT {limit}) i",
     ),
 }
@@ -343,28 +365,50 @@ impl FetchReady {
     }
 }
 
+/// Of a row whose standing has to be looked into, in what [`FetchFew`] brings.
+#[cfg(feature = "postgres")]
+const UNDECIDED: i32 = 5;
+
 #[cfg(feature = "postgres")]
 impl FetchFew {
+    /// Whether little is expected, and little is in hand to be left out.
+    pub(crate) fn suits(fetch: &Fetch) -> bool {
+        fetch.few && i64::try_from(fetch.taken.len()).is_ok_and(|taken| taken < FEW)
+    }
+
     pub(crate) fn new(tables: &Tables, fetch: &Fetch) -> Self {
+        let limit = fetch.limit.min(FEW);
         FetchFew {
             tables: tables.clone(),
             consumer: fetch.consumer,
-            messages: List(fetch.messages.clone()),
-            version: fetch.version,
-            any_message: fetch.any_message,
             slots: List(fetch.slots.clone()),
             above: fetch.above,
-            limit: fetch.limit.min(FEW),
-            max_bytes: fetch.max_bytes,
+            limit,
+            small: fetch.max_bytes / limit.max(1),
             taken: List(fetch.taken.clone()),
             full_keys: List(fetch.full_keys.clone()),
-            strict: fetch.strict,
         }
     }
 
-    /// Whether this is all that was there.
-    pub(crate) fn is_all(fetch: &Fetch, rows: usize) -> bool {
-        i64::try_from(rows).is_ok_and(|rows| rows < fetch.limit.min(FEW))
+    /// What it brought, each with its standing, if that is all there was and nothing remained to be looked into.
+    pub(crate) fn decided(fetch: &Fetch, mut rows: Vec<DueRow>) -> Option<Vec<DueRow>> {
+        let all = i64::try_from(rows.len()).is_ok_and(|rows| rows < fetch.limit.min(FEW));
+        if !all || !FetchSmall::are_whole(&rows) {
+            return None;
+        }
+        for row in &mut rows {
+            let (.., expires_in, (_, message, version, _, standing), _, _, _, _) = row;
+            if *standing == UNDECIDED {
+                return None;
+            }
+            let known = fetch.any_message || fetch.messages.contains(message) && *version <= fetch.version;
+            *standing = match expires_in {
+                _ if !known => UNKNOWN,
+                Some(..=0) => EXPIRED,
+                _ => RUN,
+            };
+        }
+        Some(rows)
     }
 }
 
@@ -442,9 +486,9 @@ pub(crate) fn due(row: DueRow) -> Due {
         version,
         deaths,
         standing: match standing {
-            0 => Standing::Run,
+            RUN => Standing::Run,
             1 => Standing::Blocked,
-            2 => Standing::Expired,
+            EXPIRED => Standing::Expired,
             3 => Standing::Superseded,
             _ => Standing::Unknown,
         },
