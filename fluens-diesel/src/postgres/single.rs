@@ -1,10 +1,9 @@
 //! Storing one message: the statements that most transactions publish with.
 //!
 //! They do the same as the one for a chunk, with plain values instead of arrays. For so short a statement setting up its plan
-//! is what costs, so these have as few nodes as can be: no DISTINCT, which only aliases need, and the locks of the key stand
-//! where the time is read, without which there is no row, and so no place is drawn. So does the transaction's number:
-//! whoever has drawn a place has one. (The time depends on it: PostgreSQL leaves out a column that nobody uses.) Without a
-//! key the locks are null, and none is taken. With a bell, those who listen
+//! is what costs, so these have as few nodes as can be: no DISTINCT, which only aliases need, and the locks of the key are
+//! taken in a condition without which there is no row, and so no place is drawn. So is the transaction's number:
+//! whoever has drawn a place has one. Without a key the locks are null, and none is taken. With a bell, those who listen
 //! hear of it with the COMMIT, without another round trip. Behind the id comes the transaction's [`Mark`](crate::Mark).
 
 use diesel::sql_types::{Binary, Integer};
@@ -12,11 +11,19 @@ use diesel::sql_types::{Binary, Integer};
 use super::{append::stripe, wire::channel};
 use crate::{Id, NewMessage, Tables, Ts, sql::statement};
 
-/// When it is published: then the lock of its key is held.
+/// Takes the locks of the key and the transaction's number, and never all of them are null. It is asked of a subscription before
+/// a row is made of it, and so before a place is drawn.
+macro_rules! locked {
+    () => {
+        "num_nulls(pg_advisory_xact_lock_shared(1718383982, {lock_stripe}), pg_advisory_xact_lock({lock_key}), \
+             pg_current_xact_id())"
+    };
+}
+
+/// When it is published: then the locks are held.
 macro_rules! published {
     () => {
-        "(SELECT pg_advisory_xact_lock_shared(1718383982, {lock_stripe}), pg_advisory_xact_lock({lock_key}), \
-             CASE WHEN pg_current_xact_id() IS NOT NULL THEN {now} END AS now) n"
+        concat!("(SELECT CASE WHEN ", locked!(), " < 3 THEN {now} END AS now) n")
     };
 }
 
@@ -37,8 +44,8 @@ statement! {
     postgres: concat!(
         "INSERT INTO {fluens}inbox (consumer_id, message_id, message, version, slot, key_hash, priority, state, \
              published_at, envelope, payload) \
-         SELECT s.consumer_id, {id}, s.message, {version}, {slot}, {key}, {priority}, 0, n.now, {envelope}, {payload} \
-         FROM ", published!(), ", {fluens}subscription s WHERE s.message = {name} ", stored!(),
+         SELECT s.consumer_id, {id}, s.message, {version}, {slot}, {key}, {priority}, 0, {now}, {envelope}, {payload} \
+         FROM {fluens}subscription s WHERE s.message = {name} AND ", locked!(), " < 3 ", stored!(),
     ),
 }
 
