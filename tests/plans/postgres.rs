@@ -182,6 +182,23 @@ async fn after_a_backlog_no_statement_reads_what_is_left() {
     assert_nothing_reads_the_whole_inbox(&bench.all().await, "after a backlog", &[LOOK]);
 }
 
+/// With a limit and no order the table itself seems to be the quickest way to any fifty rows, until most of it is dead.
+#[tokio::test(flavor = "multi_thread")]
+async fn where_little_is_expected_an_index_is_read() {
+    let delete = "DELETE FROM fluens_inbox WHERE seq % 1000 > 0;";
+    for (when, sql) in [
+        ("with a backlog", format!("{} ANALYZE;", fill(MANY))),
+        ("without statistics", fill(MANY)),
+        ("with statistics from before", format!("{} ANALYZE; {}", fill(20), fill(MANY))),
+        ("after a backlog", format!("{} ANALYZE; {delete}", fill(MANY))),
+    ] {
+        let Some(bench) = prepared(&sql).await else { return };
+        let steps = bench.few().await;
+        assert!(!steps.is_empty(), "{when}, nothing was asked");
+        assert_nothing_reads_the_whole_inbox(&steps, when, &[]);
+    }
+}
+
 #[derive(QueryableByName)]
 struct Planned {
     #[diesel(sql_type = BigInt)]

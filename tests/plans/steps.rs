@@ -21,6 +21,8 @@ pub(crate) trait Witness<S: Store> {
 /// A connection, the consumers there are, and a node that knows the first.
 pub(crate) struct Bench<S: Store, W> {
     witness: W,
+    #[cfg(feature = "postgres")]
+    pool: S::Pool,
     pub(crate) conn: S::Guard,
     tables: Tables,
     node: i64,
@@ -53,7 +55,16 @@ impl<S: Store, W: Witness<S>> Bench<S, W> {
             fairness_micros: Some(1_000_000),
             ..Fetch::default()
         };
-        Bench { witness, conn, tables, node, fetch, steps: Vec::new() }
+        Bench {
+            witness,
+            #[cfg(feature = "postgres")]
+            pool: pool.clone(),
+            conn,
+            tables,
+            node,
+            fetch,
+            steps: Vec::new(),
+        }
     }
 
     #[cfg(feature = "postgres")]
@@ -68,6 +79,18 @@ impl<S: Store, W: Witness<S>> Bench<S, W> {
         self.poll().await;
         self.publish().await;
         self.settle().await;
+        self.steps
+    }
+
+    /// What is asked where little is expected, on a connection for fetching.
+    #[cfg(feature = "postgres")]
+    pub(crate) async fn few(mut self) -> Vec<Step> {
+        let mut reader = S::reader(&self.pool).await.unwrap();
+        self.told("nothing").await;
+        self.steps.clear();
+        let few = Fetch { few: true, fairness_micros: None, ..self.fetch.clone() };
+        S::fetch(&mut reader, &self.tables, &few).await.unwrap();
+        self.told("fetch few").await;
         self.steps
     }
 

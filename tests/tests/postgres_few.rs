@@ -132,6 +132,28 @@ async fn few_rows_are_those_that_the_long_way_finds() {
     assert!(fetched(&mut conn, &bounded).await.len() < all.len(), "bytes are counted");
 }
 
+/// Where nothing waits and no slot stands still nothing is asked of a row: what it is good for is seen from itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn few_rows_that_wait_for_nothing_are_judged_as_on_the_long_way() {
+    let Some(cluster) = Cluster::shared() else { return eprintln!("left out: no server is installed") };
+    let mut conn = with_rows(cluster, 45).await;
+    conn.batch_execute("DELETE FROM fluens_inbox WHERE state <> 0; DELETE FROM fluens_halted").await.unwrap();
+    let long = sorted(fetched(&mut conn, &wanted()).await);
+    for standing in [Standing::Run, Standing::Expired, Standing::Unknown] {
+        assert!(long.iter().any(|(_, is)| *is == standing), "some are {standing:?}: {long:?}");
+    }
+    let few = Fetch { few: true, ..wanted() };
+    assert_eq!(sorted(fetched(&mut conn, &few).await), long);
+    let any_message = Fetch { any_message: true, ..wanted() };
+    let relayed = sorted(fetched(&mut conn, &any_message).await);
+    assert_eq!(sorted(fetched(&mut conn, &Fetch { few: true, ..any_message }).await), relayed);
+    // One that is to be the newest of its key may be an older one: that is looked up.
+    conn.batch_execute("UPDATE fluens_inbox SET latest = 7").await.unwrap();
+    let newest = sorted(fetched(&mut conn, &wanted()).await);
+    assert!(newest.iter().any(|(_, is)| *is == Standing::Superseded), "{newest:?}");
+    assert_eq!(sorted(fetched(&mut conn, &few).await), newest);
+}
+
 /// In one scan they come in the order of the slots: the first of many would be any, and not those of the highest priority.
 #[tokio::test(flavor = "multi_thread")]
 async fn more_than_few_are_fetched_the_long_way() {
