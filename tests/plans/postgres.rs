@@ -199,6 +199,21 @@ async fn where_little_is_expected_an_index_is_read() {
     }
 }
 
+/// Its time to live stood still, so all that has one is changed; nobody who waits for that should wait for a backlog that has none.
+#[tokio::test(flavor = "multi_thread")]
+async fn to_go_on_reads_what_expires_and_not_all_that_waits() {
+    let timeless = "UPDATE fluens_inbox SET expires_at = NULL WHERE seq % 100 > 0;";
+    for statistics in ["", "VACUUM ANALYZE fluens_inbox"] {
+        let Some(mut bench) = prepared(&format!("{} {timeless}", fill(MANY))).await else { return };
+        bench.conn.batch_execute(statistics).await.unwrap();
+        let steps = bench.resume().await;
+        let plans = text(&steps);
+        let mut indexes = plans.lines().filter_map(|line| line.split_once(" by fluens_inbox_")).peekable();
+        assert!(indexes.peek().is_some() && !plans.contains("Seq Scan on fluens_inbox"), "{plans}");
+        assert!(indexes.all(|(_, index)| index == "due"), "{statistics}: {plans}");
+    }
+}
+
 #[derive(QueryableByName)]
 struct Planned {
     #[diesel(sql_type = BigInt)]

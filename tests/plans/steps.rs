@@ -94,6 +94,18 @@ impl<S: Store, W: Witness<S>> Bench<S, W> {
         self.steps
     }
 
+    /// A consumer that stood still goes on.
+    #[cfg(feature = "postgres")]
+    pub(crate) async fn resume(mut self) -> Vec<Step> {
+        let standstill = Standstill::Consumer(self.fetch.consumer);
+        S::pause(&mut self.conn, &self.tables, &standstill).await.unwrap();
+        self.told("pause").await;
+        self.steps.clear();
+        S::resume(&mut self.conn, &self.tables, &standstill).await.unwrap();
+        self.told("resume").await;
+        self.steps
+    }
+
     async fn poll(&mut self) {
         let Bench { conn, tables, fetch, .. } = self;
         let held: Vec<(i32, i64)> =

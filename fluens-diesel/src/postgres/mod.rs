@@ -93,12 +93,13 @@ impl Connect for Db {
     }
 }
 
-const MIGRATIONS: [(i32, &str, &str); 5] = [
+const MIGRATIONS: [(i32, &str, &str); 6] = [
     (1, "inbox", include_str!("../migrations/postgres/0001_inbox.sql")),
     (2, "recovery", include_str!("../migrations/postgres/0002_recovery.sql")),
     (3, "replicas", include_str!("../migrations/postgres/0003_replicas.sql")),
     (4, "fewer_indexes", include_str!("../migrations/postgres/0004_fewer_indexes.sql")),
     (5, "newest_only", include_str!("../migrations/postgres/0005_newest_only.sql")),
+    (6, "standstill", include_str!("../migrations/postgres/0006_standstill.sql")),
 ];
 
 impl Db {

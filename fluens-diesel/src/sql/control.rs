@@ -29,8 +29,8 @@ macro_rules! until_on_sqlite {
     };
 }
 
-/// The time to live of what waits did not run. Each part of the condition is one of an index. What was published or due meanwhile waits since then only. A failed row's
-/// `due_at` is its next attempt, and says nothing about that, unless it is one that was replayed.
+/// The time to live of what waits did not run. What was published or due meanwhile waits since then only. A failed row's `due_at`
+/// is its next attempt, and says nothing about that, unless it is one that was replayed.
 #[cfg(feature = "postgres")]
 macro_rules! extend_on_postgres {
     ($since:literal, $other:literal, $which:literal) => {
@@ -46,7 +46,7 @@ macro_rules! extend_on_postgres {
              WHERE ",
             $which,
             " AND i.consumer_id = c.id AND i.expires_at IS NOT NULL \
-                 AND (i.state = 0 OR i.state = 1 OR i.state IN (2, 3, 7, 8) AND i.state <> 7)"
+                 AND i.state IN (0, 1, 2, 3, 8)"
         )
     };
 }
@@ -66,9 +66,7 @@ macro_rules! extend_on_sqlite {
              WHERE ",
             $which,
             " AND i.consumer_id = c.id AND i.expires_at IS NOT NULL \
-                 AND (i.state = 0 OR i.state = 1 OR ",
-            waits!(sqlite, "i"),
-            " AND i.state <> 7)"
+                 AND i.state IN (0, 1, 2, 3, 8)"
         )
     };
 }
@@ -88,8 +86,7 @@ statement! {
 }
 
 statement! {
-    /// Before a module goes on. It reads all that waits for its consumers, once per pause. A consumer that stands still by
-    /// itself as well answers for the time from then on.
+    /// Before a module goes on. A consumer that stands still by itself as well answers for the time from then on.
     ExtendModule { module: String },
     postgres: extend_on_postgres!("m.paused_at", "c.paused_at", "m.module = {module}"),
     sqlite: extend_on_sqlite!("m.paused_at", "c.paused_at", "m.module = {module}"),

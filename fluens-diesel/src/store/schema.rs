@@ -5,7 +5,7 @@ use diesel::QueryResult;
 use crate::{Connect, SchemaVersion, Tables};
 
 /// The newest migration this program knows.
-pub const SCHEMA_VERSION: i32 = 5;
+pub const SCHEMA_VERSION: i32 = 6;
 
 /// The oldest program version that can work with the newest schema: a deploy rolls, old nodes still run.
 pub(crate) const MIN_COMPATIBLE: i32 = 3;
