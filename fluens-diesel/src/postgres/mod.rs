@@ -3,6 +3,7 @@
 mod alone;
 mod append;
 mod connect;
+mod few;
 mod outcome;
 mod pooler;
 mod single;
@@ -25,13 +26,14 @@ use diesel_async::{
 
 use append::{Append, CHUNK, Lock, appends, key_locks, takes_own_locks};
 pub use connect::Pool;
+use few::FetchFew;
 pub use wire::Wire;
 
 use crate::{
     Connect, DatabaseSettings, Dialect, NewMessage, OpenError, StoreError, Stored, UniqueKey,
     sql::{
         Seen, TakeKeys,
-        fetch::{FetchFew, FetchSmall},
+        fetch::FetchSmall,
         settle::{Ack, AckAlike, AckOne, the_same},
         stamp_prelude::*,
     },
