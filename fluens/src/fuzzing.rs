@@ -73,9 +73,17 @@ pub fn write_fault(payload: &[u8]) -> Vec<u8> {
     fault.into_row(&about, "fuzzing").payload
 }
 
+/// Reads an envelope, and writes it again if it could be read.
+pub fn envelope(bytes: &[u8]) -> Option<Envelope> {
+    let envelope = Envelope::read(fluens_diesel::Id::new(), bytes).ok()?;
+    let again = Envelope::read(envelope.id, &envelope.to_bytes()).expect("what we wrote");
+    assert_eq!(again, envelope);
+    Some(envelope)
+}
+
 /// What is stored of a message.
 pub struct Stored {
-    pub envelope: Vec<u8>,
+    pub envelope: Envelope,
     pub key_hash: Option<i64>,
     pub slot: i16,
     /// Its text and its hash.
@@ -88,5 +96,6 @@ pub fn stored<M: Message>(published: &M, header: &str, value: &str) -> Stored {
     let origin = Origin { module: "fuzzing", cause: None, rules: &rules };
     let row = outbound.stage().into_row(origin).expect("texts can be stored");
     let unique = row.unique.map(|unique| (unique.key, unique.hash));
-    Stored { envelope: row.envelope, key_hash: row.key_hash, slot: row.slot, unique }
+    let envelope = envelope(&row.envelope).expect("what we wrote");
+    Stored { envelope, key_hash: row.key_hash, slot: row.slot, unique }
 }

@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, fmt::Debug};
 
-use fluens::{BoxError, Codec, Envelope, Fault, Message, fuzzing, prelude::*};
+use fluens::{BoxError, Codec, Fault, Message, fuzzing, prelude::*};
 use fluens_fuzz::parts;
 use libfuzzer_sys::fuzz_target;
 
@@ -89,7 +89,7 @@ impl Codec<Raw> for Bytes {
 
 fuzz_target!(|bytes: &[u8]| {
     let (envelope, payload) = parts::two(bytes);
-    let envelope = read_envelope(envelope);
+    let envelope = fuzzing::envelope(envelope);
     for version in [0, 1, 2, 3, 4, u32::MAX].into_iter().chain(envelope.map(|envelope| envelope.version)) {
         if let Ok(order) = Order::decode_version(version, payload) {
             comes_back(&order);
@@ -102,14 +102,6 @@ fuzz_target!(|bytes: &[u8]| {
         fuzzing::history(text);
     }
 });
-
-fn read_envelope(bytes: &[u8]) -> Option<Envelope> {
-    let envelope: Envelope = serde_json::from_slice(bytes).ok()?;
-    let written = serde_json::to_vec(&envelope).expect("an envelope that was read can be written");
-    let again: Envelope = serde_json::from_slice(&written).expect("and be read again");
-    assert_eq!(again, envelope);
-    Some(envelope)
-}
 
 fn comes_back<M: Message + Debug + PartialEq>(message: &M) {
     let written = message.encode().expect("a message that was read can be written");

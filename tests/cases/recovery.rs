@@ -256,9 +256,9 @@ async fn a_fault_is_directed_and_a_fault_about_a_fault_does_not_loop() {
 /// The envelope, but of a payload in another format.
 fn other_type() -> &'static str {
     if crate::ABILITIES.parallel_writers {
-        r#"convert_to(replace(convert_from(envelope, 'UTF8'), '"v":1', '"v":1,"content_type":"text/csv"'), 'UTF8')"#
+        r#"convert_to(replace(convert_from(envelope, 'UTF8'), '"module":', '"content_type":"text/csv","module":'), 'UTF8')"#
     } else {
-        r#"CAST(replace(CAST(envelope AS TEXT), '"v":1', '"v":1,"content_type":"text/csv"') AS BLOB)"#
+        r#"CAST(replace(CAST(envelope AS TEXT), '"module":', '"content_type":"text/csv","module":') AS BLOB)"#
     }
 }
 

@@ -28,7 +28,7 @@ const INSERT_IN_INBOX: &str = "
     FROM (SELECT pg_advisory_xact_lock($1)) held, fluens_subscription s WHERE s.message = 'bench.order'";
 
 /// As short as one can be.
-const ENVELOPE: &[u8] = br#"{"v":1,"id":"01a1f1da-a4c2-7280-af4f-2d73ba708d54","module":"sender"}"#;
+const ENVELOPE: &[u8] = br#"{"module":"sender"}"#;
 
 /// Claimed and acknowledged in one statement. A message is lost if its consumer fails, so nobody works like this; it is
 /// what fetching and deleting cost at the least.

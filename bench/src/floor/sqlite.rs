@@ -77,8 +77,7 @@ pub(super) fn consume_in_order(url: &str, n: i64) -> Result<()> {
 
 #[derive(Deserialize)]
 struct Envelope {
-    #[serde(rename = "v")]
-    version: i32,
+    module: String,
 }
 
 #[derive(Deserialize)]
@@ -99,8 +98,8 @@ fn group_in_order(conn: &mut SqliteConnection) -> Result<usize> {
         .load(conn)?;
     let (Some((first, ..)), Some((last, ..))) = (rows.first(), rows.last()) else { return Ok(0) };
     for (_, envelope, payload) in &rows {
-        let Envelope { version } = serde_json::from_slice(envelope)?;
-        ensure!(version == 1, "an envelope of version {version}");
+        let Envelope { module } = serde_json::from_slice(envelope)?;
+        ensure!(module == "sender", "an envelope of module {module}");
         let Order { n, key } = serde_json::from_slice(payload)?;
         diesel::insert_into(effects::table).values((effects::n.eq(n), effects::key.eq(key))).execute(conn)?;
     }

@@ -10,7 +10,7 @@ use crate::{
     consumer::Delivery,
     failure::Failure,
     lane::InHand,
-    message::unread,
+    message::{Envelope, unread},
     module::{Conn, Module},
     settle::code,
     testing::Kind,
@@ -19,7 +19,7 @@ use crate::{
 impl<M: Module> Consumer<M> {
     /// A row as a consumer sees it, in the `attempt`-th run.
     pub(crate) fn delivery(&self, row: &Arc<Due>, attempt: u32) -> Result<Delivery, Failure> {
-        let envelope = serde_json::from_slice(&row.envelope).map_err(|error| {
+        let envelope = Envelope::read(row.message_id, &row.envelope).map_err(|error| {
             Failure::corrupt(code::ENVELOPE, format!("the envelope does not decode: {}", unread(&error)))
         })?;
         let (row, envelope, recipient) = (row.clone(), Arc::new(envelope), self.recipient.clone());

@@ -55,7 +55,7 @@ impl InHand {
         let history = History::read(row.history.as_deref());
         let alone = failed > 0 || suspect;
         let goes_first = row.overdue;
-        let envelope = serde_json::from_slice(&row.envelope).ok().map(Arc::new);
+        let envelope = Envelope::read(row.message_id, &row.envelope).ok().map(Arc::new);
         let row = Arc::new(row);
         InHand { row, envelope, node, suspect, failed, alone, history, expires, goes_first, overdue }
     }

@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt};
 
 use chrono::{DateTime, Utc};
 use fluens_diesel::Id;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 /// Everything about a message but its payload. Evolves by addition only: an old node reads a newer envelope.
 #[derive(Clone, PartialEq, Eq)]
@@ -34,12 +34,13 @@ pub struct Envelope {
     pub headers: BTreeMap<String, String>,
 }
 
-/// As it is stored. What most messages have in common is left out: every byte is written, logged, fetched and read again for
-/// every consumer.
+/// As it is stored. What most messages have in common is left out, and the id, which its row has: every byte is written, logged,
+/// fetched and read again for every consumer.
 #[derive(Serialize, Deserialize)]
 struct Stored<'a> {
-    v: u32,
-    id: Id,
+    /// The first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    v: Option<u32>,
     /// Its own id, if nothing came before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     correlation: Option<Id>,
@@ -66,44 +67,6 @@ const JSON: &str = "application/json";
 
 fn is_empty(headers: &BTreeMap<String, String>) -> bool {
     headers.is_empty()
-}
-
-impl Serialize for Envelope {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let stored = Stored {
-            v: self.format,
-            id: self.id,
-            correlation: Some(self.correlation).filter(|correlation| *correlation != self.id),
-            causation: self.causation,
-            module: Cow::Borrowed(&self.module),
-            version: Some(self.version).filter(|version| *version != 1),
-            content_type: Some(Cow::Borrowed(&*self.content_type)).filter(|content| content != JSON),
-            key: self.key.as_deref().map(Cow::Borrowed),
-            available_at: self.available_at,
-            fault_to: self.fault_to.as_deref().map(Cow::Borrowed),
-            headers: Cow::Borrowed(&self.headers),
-        };
-        stored.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Envelope {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let stored = Stored::deserialize(deserializer)?;
-        Ok(Envelope {
-            format: stored.v,
-            id: stored.id,
-            correlation: stored.correlation.unwrap_or(stored.id),
-            causation: stored.causation,
-            module: stored.module.into_owned(),
-            version: stored.version.unwrap_or(1),
-            content_type: stored.content_type.map_or(Cow::Borrowed(JSON), |other| other.into_owned().into()),
-            key: stored.key.map(Cow::into_owned),
-            available_at: stored.available_at,
-            fault_to: stored.fault_to.map(Cow::into_owned),
-            headers: stored.headers.into_owned(),
-        })
-    }
 }
 
 /// Without the key and what the headers say: what is printed ends up in logs.
@@ -142,8 +105,39 @@ impl Envelope {
         }
     }
 
+    /// As it is stored in the row of this message.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("ids, texts and times always serialize")
+        let stored = Stored {
+            v: Some(self.format).filter(|format| *format != 1),
+            correlation: Some(self.correlation).filter(|correlation| *correlation != self.id),
+            causation: self.causation,
+            module: Cow::Borrowed(&self.module),
+            version: Some(self.version).filter(|version| *version != 1),
+            content_type: Some(Cow::Borrowed(&*self.content_type)).filter(|content| content != JSON),
+            key: self.key.as_deref().map(Cow::Borrowed),
+            available_at: self.available_at,
+            fault_to: self.fault_to.as_deref().map(Cow::Borrowed),
+            headers: Cow::Borrowed(&self.headers),
+        };
+        serde_json::to_vec(&stored).expect("ids, texts and times always serialize")
+    }
+
+    /// Of the message with this id, from the bytes in its row.
+    pub(crate) fn read(id: Id, bytes: &[u8]) -> serde_json::Result<Self> {
+        let stored: Stored<'_> = serde_json::from_slice(bytes)?;
+        Ok(Envelope {
+            format: stored.v.unwrap_or(1),
+            id,
+            correlation: stored.correlation.unwrap_or(id),
+            causation: stored.causation,
+            module: stored.module.into_owned(),
+            version: stored.version.unwrap_or(1),
+            content_type: stored.content_type.map_or(Cow::Borrowed(JSON), |other| other.into_owned().into()),
+            key: stored.key.map(Cow::into_owned),
+            available_at: stored.available_at,
+            fault_to: stored.fault_to.map(Cow::into_owned),
+            headers: stored.headers.into_owned(),
+        })
     }
 }
 
@@ -155,9 +149,9 @@ mod tests {
     fn what_is_usual_is_not_stored() {
         let usual =
             Envelope { module: "orders".into(), content_type: JSON.into(), ..Envelope::anew(Id::new()) };
-        let stored = format!(r#"{{"v":1,"id":"{}","module":"orders"}}"#, usual.id);
-        assert_eq!(String::from_utf8(usual.to_bytes()).unwrap(), stored);
-        assert_eq!(serde_json::from_str::<Envelope>(&stored).unwrap(), usual);
+        let stored = usual.to_bytes();
+        assert_eq!(stored, br#"{"module":"orders"}"#);
+        assert_eq!(Envelope::read(usual.id, &stored).unwrap(), usual);
     }
 
     #[test]
@@ -174,7 +168,7 @@ mod tests {
             headers,
             ..Envelope::anew(Id::new())
         };
-        assert_eq!(serde_json::from_slice::<Envelope>(&unusual.to_bytes()).unwrap(), unusual);
+        assert_eq!(Envelope::read(unusual.id, &unusual.to_bytes()).unwrap(), unusual);
     }
 
     #[test]
@@ -183,7 +177,7 @@ mod tests {
         let newer = format!(
             r#"{{"v":9,"id":"{id}","correlation":"{id}","module":"orders","version":1,"content_type":"application/json","colour":"blue"}}"#
         );
-        let envelope: Envelope = serde_json::from_str(&newer).unwrap();
+        let envelope = Envelope::read(id, newer.as_bytes()).unwrap();
         assert_eq!((envelope.format, envelope.id), (9, id));
     }
 }

@@ -103,7 +103,7 @@ impl<S: Store> Relay<S> {
     }
 
     fn letter(&self, row: &Due, reason: &str, history: &History) -> NewLetter {
-        let envelope = serde_json::from_slice::<Envelope>(&row.envelope).ok();
+        let envelope = Envelope::read(row.message_id, &row.envelope).ok();
         let (to, error) = (self.outfit.to.name(), cut(reason));
         NewLetter {
             id: Id::new(),

@@ -52,7 +52,7 @@ impl From<Ended> for ExpiredMessage {
             message: ended.message,
             published_at: ended.published_at.0,
             expired_at: ended.expired_at.0,
-            envelope: serde_json::from_slice(&ended.envelope).ok(),
+            envelope: Envelope::read(ended.message_id, &ended.envelope).ok(),
             payload: ended.payload,
         }
     }

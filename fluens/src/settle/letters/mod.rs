@@ -103,7 +103,7 @@ impl From<Letter> for DeadLetter {
             },
             settled_at: letter.settled_at.map(|at| at.0),
             reason: letter.reason,
-            envelope: serde_json::from_slice(&letter.envelope).ok(),
+            envelope: Envelope::read(letter.message_id, &letter.envelope).ok(),
             payload: letter.payload,
         }
     }
@@ -288,8 +288,8 @@ impl<M: Module> DeadLetters<M> {
 fn edited<T: Message>(letter: &Letter, message: &T) -> Result<Edit, Error> {
     let encode = |source| Error::Encode { message: T::NAME, source };
     let payload = message.encode().map_err(encode)?;
-    let mut envelope: Envelope =
-        serde_json::from_slice(&letter.envelope).unwrap_or_else(|_| Envelope::anew(letter.message_id));
+    let id = letter.message_id;
+    let mut envelope = Envelope::read(id, &letter.envelope).unwrap_or_else(|_| Envelope::anew(id));
     let key = message.key();
     envelope.version = T::VERSION;
     envelope.content_type = T::CONTENT_TYPE.into();
