@@ -67,6 +67,13 @@ pub struct Ts(pub DateTime<Utc>);
 #[allow(unreachable_pub)] // a statement's row names it
 pub struct Stamp;
 
+/// What an [`Id`] is stored as, in statements of both databases.
+#[derive(sql_types::SqlType)]
+#[cfg_attr(feature = "postgres", diesel(postgres_type(oid = 2950, array_oid = 2951)))]
+#[cfg_attr(feature = "sqlite", diesel(sqlite_type(name = "Binary")))]
+#[allow(unreachable_pub)] // a statement's row names it
+pub struct Uid;
+
 impl Ts {
     pub(crate) fn of_micros(micros: i64) -> Self {
         Ts(DateTime::from_timestamp_micros(micros).unwrap_or(DateTime::<Utc>::MAX_UTC))
@@ -110,7 +117,13 @@ where
 mod on_sqlite {
     use diesel::{serialize::IsNull, sqlite::Sqlite};
 
-    use super::{Backend, FromSql, Output, Stamp, ToSql, Ts, deserialize, serialize, sql_types};
+    use super::{Backend, FromSql, Id, Output, Stamp, ToSql, Ts, Uid, deserialize, serialize, sql_types};
+
+    impl FromSql<Uid, Sqlite> for Id {
+        fn from_sql(value: <Sqlite as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
+            <Id as FromSql<sql_types::Binary, Sqlite>>::from_sql(value)
+        }
+    }
 
     impl FromSql<Stamp, Sqlite> for Ts {
         fn from_sql(value: <Sqlite as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
@@ -141,6 +154,12 @@ mod on_postgres {
     impl FromSql<sql_types::Uuid, Pg> for Id {
         fn from_sql(value: <Pg as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
             <Uuid as FromSql<sql_types::Uuid, Pg>>::from_sql(value).map(Id)
+        }
+    }
+
+    impl FromSql<Uid, Pg> for Id {
+        fn from_sql(value: <Pg as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
+            <Id as FromSql<sql_types::Uuid, Pg>>::from_sql(value)
         }
     }
 

@@ -6,11 +6,11 @@ use crate::{
     FEW, Fetch, Tables,
     sql::{
         List,
-        fetch::{DueRow, EXPIRED, FetchSmall, RUN, UNKNOWN, small_content},
+        fetch::{DueRow, FetchSmall, expires_in, small, small_content},
         statement,
         text::waits,
     },
-    types::Stamp,
+    types::{Stamp, Uid},
 };
 
 statement! {
@@ -22,10 +22,9 @@ statement! {
     FetchFew {
         consumer: i32, slots: List<i16>, above: i64, limit: i64, small: i64, taken: List<i64>, full_keys: List<i64>,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
-        (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
-    postgres: concat!("SELECT seq, attempt, forgiven, priority, false, slot, key_hash, published_at, \
-             CASE WHEN expires_at IS NOT NULL THEN (extract(epoch FROM expires_at - {now}) * 1000000)::bigint END, \
-             uuid_send(message_id), message, version, deaths, \
+        (Uid, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
+    postgres: concat!("SELECT seq, attempt, forgiven, priority, false, slot, key_hash, published_at, ", expires_in!(), ", \
+             message_id, message, version, deaths, \
              CASE WHEN latest IS NOT NULL \
                  OR (SELECT EXISTS (SELECT FROM {fluens}inbox h WHERE h.consumer_id = {consumer} AND ", waits!(postgres, "h"), ")) \
                  OR (SELECT EXISTS (SELECT FROM {fluens}halted WHERE consumer_id = {consumer})) \
@@ -52,30 +51,16 @@ impl FetchFew {
             slots: List(fetch.slots.clone()),
             above: fetch.above,
             limit,
-            small: fetch.max_bytes / limit.max(1),
+            small: small(fetch, limit),
             taken: List(fetch.taken.clone()),
             full_keys: List(fetch.full_keys.clone()),
         }
     }
 
-    /// What it brought, each with its standing, if that is all there was and nothing remained to be looked into.
-    pub(crate) fn decided(fetch: &Fetch, mut rows: Vec<DueRow>) -> Option<Vec<DueRow>> {
+    /// What it brought, if that is all there was and of no row remained to be looked into what others make of it.
+    pub(crate) fn decided(fetch: &Fetch, rows: Vec<DueRow>) -> Option<Vec<DueRow>> {
         let all = i64::try_from(rows.len()).is_ok_and(|rows| rows < fetch.limit.min(FEW));
-        if !all || !FetchSmall::are_whole(&rows) {
-            return None;
-        }
-        for row in &mut rows {
-            let (.., expires_in, (_, message, version, _, standing), _, _, _, _) = row;
-            if *standing == UNDECIDED {
-                return None;
-            }
-            let known = fetch.any_message || fetch.messages.contains(message) && *version <= fetch.version;
-            *standing = match expires_in {
-                _ if !known => UNKNOWN,
-                Some(..=0) => EXPIRED,
-                _ => RUN,
-            };
-        }
-        Some(rows)
+        let open = rows.iter().any(|(.., (.., standing), _, _, _, _)| *standing == UNDECIDED);
+        (all && !open && FetchSmall::are_whole(&rows)).then_some(rows)
     }
 }

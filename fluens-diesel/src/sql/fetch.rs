@@ -3,7 +3,10 @@
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, SmallInt, Text};
 
 use super::{bind::List, inbox::from_now, template::statement, text::waits};
-use crate::{Due, Id, Standing, Tables, Ts, types::Stamp};
+use crate::{
+    Due, Id, Standing, Tables, Ts,
+    types::{Stamp, Uid},
+};
 
 /// Fewer than this are few.
 pub const FEW: i64 = 50;
@@ -47,6 +50,10 @@ impl Fetch {
     pub fn held_slots(&self) -> i64 {
         self.slots.iter().fold(0, |mask, slot| mask | 1 << slot)
     }
+
+    fn knows(&self, message: &String, version: i32) -> bool {
+        self.any_message || self.messages.contains(message) && version <= self.version
+    }
 }
 
 /// The columns of a [`Due`] row, in both dialects.
@@ -56,11 +63,9 @@ pub(crate) type DueRow = (
     Vec<u8>, Vec<u8>,
 );
 
-/// What a [`Standing`] is called in SQL.
-pub(crate) const RUN: i32 = 0;
-pub(crate) const EXPIRED: i32 = 2;
-#[cfg(feature = "postgres")]
-pub(crate) const UNKNOWN: i32 = 4;
+/// What a [`Standing`] is called in SQL, where it takes other rows to know it. The rest is seen from the row itself.
+const BLOCKED: i32 = 1;
+const SUPERSEDED: i32 = 2;
 
 /// The ready rows that this node may take. What is in hand is hashed once; `<> ALL` would go through all of it for every row.
 #[cfg(feature = "postgres")]
@@ -83,15 +88,25 @@ macro_rules! takeable_on_sqlite {
     };
 }
 
+/// How long a row may still be consumed. The clock is read only for one that has a limit.
+#[cfg(feature = "postgres")]
+macro_rules! expires_in {
+    () => {
+        "CASE WHEN expires_at IS NOT NULL THEN (extract(epoch FROM expires_at - {now}) * 1000000)::bigint END"
+    };
+}
+#[cfg(feature = "postgres")]
+pub(crate) use expires_in;
+
 /// What a row is fetched with but for its content.
 #[cfg(feature = "postgres")]
 macro_rules! due_on_postgres {
     () => {
         concat!(
-            "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, \
-                 (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, \
-                 uuid_send(message_id), message, version, deaths, ",
-            standing!("i.message = ANY ({messages})", waits!(postgres, "h")),
+            "SELECT seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, ",
+            expires_in!(),
+            ", message_id, message, version, deaths, ",
+            standing!(waits!(postgres, "h")),
             ", latest, history"
         )
     };
@@ -101,8 +116,8 @@ macro_rules! due_on_postgres {
 #[cfg(feature = "postgres")]
 macro_rules! small_content {
     () => {
-        "CASE WHEN octet_length(envelope) + octet_length(payload) <= {small} THEN envelope ELSE '' END, \
-         CASE WHEN octet_length(envelope) + octet_length(payload) <= {small} THEN payload ELSE '' END"
+        "CASE WHEN octet_length(envelope) <= {small} AND octet_length(payload) <= {small} THEN envelope ELSE '' END, \
+         CASE WHEN octet_length(payload) <= {small} THEN payload ELSE '' END"
     };
 }
 #[cfg(feature = "postgres")]
@@ -125,38 +140,29 @@ macro_rules! within_bytes {
     };
 }
 
-/// The slots held, in the order given, without those that stand still.
-#[cfg(feature = "postgres")]
-macro_rules! running_slots {
-    () => {
-        "(SELECT slot FROM unnest({slots}) slot \
-             WHERE slot <> ALL (ARRAY(SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer})))"
-    };
-}
-
-/// The walk over priorities and slots.
+/// The walk over priorities and, for each, twice over the slots held, in the order given: a portion first, then the rest. Those
+/// that stand still are left out. Its steps are numbered, so that there is one loop: a row passes through every level of a
+/// statement.
 #[cfg(feature = "postgres")]
 macro_rules! walk_on_postgres {
     () => {
-        concat!("SELECT i.*, false AS overdue FROM (VALUES (3::smallint), (2), (1), (0)) AS p(priority), LATERAL ( \
-             SELECT i.* FROM ", running_slots!(), " AS s(slot), LATERAL (SELECT * FROM {fluens}inbox i \
-                 WHERE i.slot = s.slot AND i.priority = p.priority AND ", takeable_on_postgres!(), " \
-                 ORDER BY i.seq LIMIT {portion}) i \
-             UNION ALL SELECT i.* FROM ", running_slots!(), " AS s(slot), LATERAL (SELECT * FROM {fluens}inbox i \
-                 WHERE i.slot = s.slot AND i.priority = p.priority AND ", takeable_on_postgres!(), " \
-                 ORDER BY i.seq LIMIT {limit} OFFSET {portion}) i) i")
+        concat!("SELECT i.*, false AS overdue \
+             FROM (SELECT 3 - step / {turn} / 2 AS priority, step / {turn} % 2 AS again, ({slots})[step % {turn} + 1] AS slot \
+                 FROM generate_series(0, 8 * {turn} - 1) step) w, \
+             LATERAL (SELECT * FROM {fluens}inbox i WHERE i.slot = w.slot AND i.priority = w.priority AND ", takeable_on_postgres!(), " \
+                 ORDER BY i.seq LIMIT CASE again WHEN 0 THEN {portion} ELSE {limit} END OFFSET again * {portion}) i \
+             WHERE w.slot <> ALL (ARRAY(SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer}))")
     };
 }
 
-/// What a ready row is good for. Behind a row that waits its time to live stands still: blocked goes before expired.
+/// What other rows make of a ready row. Behind a row that waits its time to live stands still: blocked goes before expired.
 ///
 /// First it is asked once whether anything at all waits: mostly nothing does, and then no row need be asked.
 macro_rules! standing {
-    ($known:literal, $waits:expr) => {
-        concat!("CASE WHEN NOT ({any_message} OR ", $known, " AND i.version <= {version}) THEN 4 \
-             WHEN i.latest IS NOT NULL AND i.attempt = 0 AND EXISTS (SELECT 1 FROM {fluens}inbox n \
+    ($waits:expr) => {
+        concat!("CASE WHEN i.latest IS NOT NULL AND i.attempt = 0 AND EXISTS (SELECT 1 FROM {fluens}inbox n \
                  WHERE n.consumer_id = i.consumer_id AND n.latest = i.latest AND n.latest IS NOT NULL \
-                 AND n.state = 0 AND n.seq > i.seq AND n.message = i.message) THEN 3 \
+                 AND n.state = 0 AND n.seq > i.seq AND n.message = i.message) THEN 2 \
              WHEN i.key_hash IS NOT NULL AND (SELECT EXISTS (SELECT 1 FROM {fluens}inbox h \
                  WHERE h.consumer_id = {consumer} AND ", $waits, ")) AND CASE WHEN {strict} \
                  THEN EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = i.consumer_id \
@@ -164,7 +170,6 @@ macro_rules! standing {
                  ELSE EXISTS (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = i.consumer_id \
                      AND h.key_hash = i.key_hash AND h.state IN (2, 7) AND h.state = 7 AND h.seq < i.seq) \
                  END THEN 1 \
-             WHEN i.expires_at <= {now} THEN 2 \
              ELSE 0 END")
     };
 }
@@ -219,11 +224,10 @@ statement! {
     /// reads lengths, not contents. On SQLite, where slots do not lead the index, rows of halted slots are stepped over;
     /// and whoever reads the rows stops when the bytes are enough.
     FetchReady {
-        consumer: i32, messages: List<String>, version: i32, any_message: bool, held_slots: i64, slots: List<i16>,
-        above: i64, portion: i64, limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
-        overdue: List<i64>,
+        consumer: i32, held_slots: i64, slots: List<i16>, turn: i32, above: i64, portion: i64, limit: i64, max_bytes: i64,
+        taken: List<i64>, full_keys: List<i64>, strict: bool, overdue: List<i64>,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
-        (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
+        (Uid, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(due_on_postgres!(), summed!(), "(SELECT i.*, true AS overdue FROM unnest({overdue}) AS old(seq), LATERAL ( \
                  SELECT * FROM {fluens}inbox i WHERE i.seq = old.seq AND i.state = 0 LIMIT 1) i \
              UNION ALL ", walk_on_postgres!(), " LIMIT {limit})", within_bytes!(),
@@ -231,7 +235,7 @@ statement! {
     sqlite: concat!(
         "SELECT i.seq, i.attempt, i.forgiven, i.priority, chosen.overdue, i.slot, i.key_hash, i.published_at, \
              i.expires_at - {now}, i.message_id, i.message, i.version, i.deaths, ",
-             standing!("i.message IN (SELECT value FROM json_each({messages}))", waits!(sqlite, "h")), ", \
+             standing!(waits!(sqlite, "h")), ", \
              i.latest, i.history, i.envelope, i.payload \
          FROM (SELECT value AS seq, true AS overdue FROM json_each({overdue}) \
              UNION ALL SELECT seq, false FROM (SELECT i.seq FROM {fluens}inbox i WHERE ", takeable_on_sqlite!(),
@@ -246,10 +250,10 @@ statement! {
     /// The same walk for small rows, without a sum: summing up holds every row once more, which is a third of the work. Of a
     /// row that is not small no content is brought, and then the fetch is done again, with a sum.
     FetchSmall {
-        consumer: i32, messages: List<String>, version: i32, any_message: bool, slots: List<i16>, above: i64,
-        portion: i64, limit: i64, small: i64, taken: List<i64>, full_keys: List<i64>, strict: bool,
+        consumer: i32, slots: List<i16>, turn: i32, above: i64, portion: i64, limit: i64, small: i64, taken: List<i64>,
+        full_keys: List<i64>, strict: bool,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
-        (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
+        (Uid, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(due_on_postgres!(), ", ", small_content!(), " \
          FROM (", walk_on_postgres!(), " LIMIT {limit}) i",
     ),
@@ -259,17 +263,14 @@ statement! {
     /// Held rows whose time has come, the longest waiting first. `(SELECT {now})`: PostgreSQL's clock may not lead into
     /// an index by itself, and every held row would be read.
     FetchHeld {
-        consumer: i32, messages: List<String>, version: i32, any_message: bool, held_slots: i64, limit: i64, max_bytes: i64,
-        taken: List<i64>, fairness_micros: Option<i64>,
+        consumer: i32, held_slots: i64, limit: i64, max_bytes: i64, taken: List<i64>, fairness_micros: Option<i64>,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
-        (Binary, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
+        (Uid, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(
         "SELECT seq, attempt, forgiven, priority, \
              COALESCE(GREATEST(published_at, due_at) <= {now} - {fairness_micros} * interval '1 microsecond', false), \
-             slot, key_hash, published_at, \
-             (extract(epoch FROM expires_at - {now}) * 1000000)::bigint, uuid_send(message_id), message, version, deaths, \
-             CASE WHEN NOT ({any_message} OR message = ANY ({messages}) AND version <= {version}) THEN 4 \
-                 WHEN expires_at <= {now} THEN 2 ELSE 0 END, latest, history, envelope, payload \
+             slot, key_hash, published_at, ", expires_in!(), ", message_id, message, version, deaths, 0, \
+             latest, history, envelope, payload \
          FROM (SELECT *, sum(size) OVER (ORDER BY due_at, seq ROWS UNBOUNDED PRECEDING) AS total FROM ( \
              SELECT i.*, octet_length(i.envelope) + octet_length(i.payload) AS size FROM {fluens}inbox i \
              WHERE i.consumer_id = {consumer} AND i.state = 2 AND i.due_at <= (SELECT {now}) \
@@ -281,9 +282,8 @@ statement! {
     sqlite: concat!(
         "SELECT seq, attempt, forgiven, priority, \
              COALESCE(max(published_at, due_at) <= {now} - {fairness_micros}, false), \
-             slot, key_hash, published_at, expires_at - {now}, message_id, message, version, deaths, \
-             CASE WHEN NOT ({any_message} OR message IN (SELECT value FROM json_each({messages})) AND version <= {version}) THEN 4 \
-                 WHEN expires_at <= {now} THEN 2 ELSE 0 END, latest, history, envelope, payload \
+             slot, key_hash, published_at, expires_at - {now}, message_id, message, version, deaths, 0, \
+             latest, history, envelope, payload \
          FROM (SELECT *, sum(size) OVER (ORDER BY due_at, seq ROWS UNBOUNDED PRECEDING) AS total FROM ( \
              SELECT i.*, length(i.envelope) + length(i.payload) AS size FROM {fluens}inbox i \
              WHERE i.consumer_id = {consumer} AND i.state = 2 AND i.due_at <= {now} \
@@ -327,12 +327,10 @@ impl FetchReady {
         FetchReady {
             tables: tables.clone(),
             consumer: fetch.consumer,
-            messages: List(fetch.messages.clone()),
-            version: fetch.version,
-            any_message: fetch.any_message,
             held_slots: fetch.held_slots(),
             portion: portion(fetch),
             slots: List(fetch.slots.clone()),
+            turn: turn(fetch),
             above: fetch.above,
             limit: fetch.limit,
             max_bytes: fetch.max_bytes,
@@ -350,15 +348,12 @@ impl FetchSmall {
         FetchSmall {
             tables: tables.clone(),
             consumer: fetch.consumer,
-            messages: List(fetch.messages.clone()),
-            version: fetch.version,
-            any_message: fetch.any_message,
             portion: portion(fetch),
             slots: List(fetch.slots.clone()),
+            turn: turn(fetch),
             above: fetch.above,
             limit: fetch.limit,
-            // As many of these as are asked for take no more than is allowed.
-            small: fetch.max_bytes / fetch.limit.max(1),
+            small: small(fetch, fetch.limit),
             taken: List(fetch.taken.clone()),
             full_keys: List(fetch.full_keys.clone()),
             strict: fetch.strict,
@@ -371,10 +366,20 @@ impl FetchSmall {
     }
 }
 
+/// An envelope and a payload may each have so many bytes: then as many rows as are asked for take no more than is allowed.
+#[cfg(feature = "postgres")]
+pub(crate) fn small(fetch: &Fetch, limit: i64) -> i64 {
+    fetch.max_bytes / limit.max(1) / 2
+}
+
+/// How many slots are walked over.
+fn turn(fetch: &Fetch) -> i32 {
+    i32::try_from(fetch.slots.len()).unwrap_or(i32::MAX)
+}
+
 /// What a slot gives before all have been asked: so much that together they fill the fetch.
 fn portion(fetch: &Fetch) -> i64 {
-    let slots = i64::try_from(fetch.slots.len()).unwrap_or(i64::MAX).max(1);
-    fetch.limit / slots + 1
+    fetch.limit / i64::from(turn(fetch)).max(1) + 1
 }
 
 impl FetchHeld {
@@ -382,9 +387,6 @@ impl FetchHeld {
         FetchHeld {
             tables: tables.clone(),
             consumer: fetch.consumer,
-            messages: List(fetch.messages.clone()),
-            version: fetch.version,
-            any_message: fetch.any_message,
             held_slots: fetch.held_slots(),
             limit: fetch.limit,
             max_bytes: fetch.max_bytes,
@@ -400,9 +402,10 @@ pub(crate) fn size_of_due((.., envelope, payload): &DueRow) -> i64 {
     i64::try_from(envelope.len() + payload.len()).unwrap_or(i64::MAX)
 }
 
-pub(crate) fn due(row: DueRow) -> Due {
+pub(crate) fn due(fetch: &Fetch, row: DueRow) -> Due {
     let (seq, attempt, forgiven, priority, overdue, slot, key_hash, published_at, expires, ..) = row;
     let (.., (message_id, message, version, deaths, standing), latest, history, envelope, payload) = row;
+    let known = fetch.knows(&message, version);
     Due {
         seq,
         attempt,
@@ -417,12 +420,12 @@ pub(crate) fn due(row: DueRow) -> Due {
         message,
         version,
         deaths,
-        standing: match standing {
-            RUN => Standing::Run,
-            1 => Standing::Blocked,
-            EXPIRED => Standing::Expired,
-            3 => Standing::Superseded,
-            _ => Standing::Unknown,
+        standing: match (standing, expires) {
+            _ if !known => Standing::Unknown,
+            (SUPERSEDED, _) => Standing::Superseded,
+            (BLOCKED, _) => Standing::Blocked,
+            (_, Some(..=0)) => Standing::Expired,
+            _ => Standing::Run,
         },
         latest,
         history,

@@ -3,7 +3,7 @@
 use diesel::sql_types::{BigInt, Binary, Integer, Nullable, SmallInt, Text};
 
 use super::{letters::held_back, template::statement, text::storable};
-use crate::{Ended, Id, Letter, LetterState, Tables, Ts, Wanted};
+use crate::{Ended, Id, Letter, LetterState, Tables, Ts, Wanted, types::Uid};
 
 /// The consumer's name now; before it told it, any it is known by.
 macro_rules! consumer_name {
@@ -78,10 +78,10 @@ macro_rules! with_wanted {
 
 with_wanted! {
     /// Walks the index by age from the letter given. That one gone, nothing comes after it.
-    FindLetters { after: Option<Id>, limit: i64 } -> (Binary, Text, Binary, Text, Integer, Nullable<Text>, BigInt, BigInt,
+    FindLetters { after: Option<Id>, limit: i64 } -> (Uid, Text, Uid, Text, Integer, Nullable<Text>, BigInt, BigInt,
         Integer, Text, Text, Text, Text, Text, SmallInt, SmallInt, Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(
-        "SELECT uuid_send(d.id), ", consumer_name!(), ", uuid_send(d.message_id), d.message, d.version, d.key, \
+        "SELECT d.id, ", consumer_name!(), ", d.message_id, d.message, d.version, d.key, \
              (extract(epoch FROM d.published_at) * 1000000)::bigint, (extract(epoch FROM d.died_at) * 1000000)::bigint, \
              d.attempts, d.code, d.error_type, d.error, d.fingerprint, d.history, d.holds_back, d.state, \
              (extract(epoch FROM d.settled_at) * 1000000)::bigint, d.reason, d.envelope, d.payload",
@@ -113,9 +113,9 @@ with_wanted! {
 with_wanted! {
     /// Walks those that are expired, in line.
     FindExpired { after: Option<i64>, limit: i64 } ->
-        (Binary, Text, Text, BigInt, BigInt, BigInt, Binary, Binary),
+        (Uid, Text, Text, BigInt, BigInt, BigInt, Binary, Binary),
     postgres: concat!(
-        "SELECT uuid_send(i.message_id), ", consumer_name!(), ", i.message, \
+        "SELECT i.message_id, ", consumer_name!(), ", i.message, \
              (extract(epoch FROM i.published_at) * 1000000)::bigint, \
              (extract(epoch FROM i.expires_at) * 1000000)::bigint, i.seq, i.envelope, i.payload",
         wanted_expired!(), " AND i.seq > COALESCE({after}, -1) ORDER BY i.seq LIMIT {limit}",

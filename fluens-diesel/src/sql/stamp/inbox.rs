@@ -23,7 +23,7 @@ macro_rules! stamp_inbox {
                     if fetch.fairness_micros.is_none()
                         && let Some(rows) = Self::fetch_quickly(conn, tables, fetch).await?
                     {
-                        return Ok(rows.into_iter().map(due).collect());
+                        return Ok(rows.into_iter().map(|row| due(fetch, row)).collect());
                     }
                     let mut overdue = Vec::new();
                     if let Some(fairness) = fetch.fairness_micros {
@@ -31,7 +31,7 @@ macro_rules! stamp_inbox {
                     }
                     let overdue = overdue.into_iter().map(|(seq,)| seq).collect();
                     let rows = Self::load_ready(conn, FetchReady::new(tables, fetch, overdue)).await?;
-                    Ok(rows.into_iter().map(due).collect())
+                    Ok(rows.into_iter().map(|row| due(fetch, row)).collect())
                 })
                 .await
             }
@@ -43,7 +43,7 @@ macro_rules! stamp_inbox {
             ) -> QueryResult<Vec<Due>> {
                 Self::alone(conn, tables, async |conn| {
                     let rows: Vec<DueRow> = FetchHeld::new(tables, fetch).load(conn).await?;
-                    Ok(rows.into_iter().map(due).collect())
+                    Ok(rows.into_iter().map(|row| due(fetch, row)).collect())
                 })
                 .await
             }
