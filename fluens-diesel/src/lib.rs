@@ -25,7 +25,7 @@ pub use rows::{
     Standstill, Stored, Survey, Swept, Taken, Tide, UniqueKey, Unrun, Unsubscribed, Waits, Wanted, state,
 };
 pub use settings::{DatabaseSettings, Synchronous, redacted};
-pub use sql::{Clock, FEW, Fetch, OwnedClock, Tables, append_async, append_sync};
+pub use sql::{Clock, FEW, Fetch, OwnedClock, Reached, Tables, append_async, append_sync};
 pub use store::{
     Connect, Control, Dialect, Inbox, Letters, Migration, Nodes, OpenError, Outcomes, Overview, Registry,
     Relays, SCHEMA_VERSION, SLOTS, Schedule, Schema, Settle, Slots, Store, StoreError, Tides, Upkeep, Wire,

@@ -30,6 +30,8 @@ statement! {
 }
 
 impl Tides for Db {
+    const IN_ORDER: bool = false;
+
     async fn tide(conn: &mut AsyncPgConnection, tables: &Tables, fetch: &Fetch) -> QueryResult<Option<Tide>> {
         let (priorities, slots) = pairs(&fetch.slots);
         let (tables, consumer, above) = (tables.clone(), fetch.consumer, fetch.above);

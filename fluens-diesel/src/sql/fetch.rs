@@ -2,7 +2,7 @@
 
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, SmallInt, Text};
 
-use super::{bind::List, inbox::from_now, template::statement, text::waits};
+use super::{bind::List, inbox::from_now, reached::Reached, template::statement, text::waits};
 use crate::{
     Due, Id, Standing, Tables, Ts,
     types::{Stamp, Uid},
@@ -25,13 +25,15 @@ pub struct Fetch {
     pub any_message: bool,
     /// The slots it holds, in the order in which they are walked.
     pub slots: Vec<i16>,
-    /// Up to here no row of these slots is ready: the walk begins behind it.
+    /// Up to here no row of these slots is ready: all begins behind it,
     pub above: i64,
+    /// and a walk goes on in each line where the one before it came to.
+    pub reached: Reached,
     /// At most so many rows,
     pub limit: i64,
     /// and rows until this many bytes are exceeded.
     pub max_bytes: i64,
-    /// Rows the node has in hand.
+    /// Rows the node has in hand, but for those that are not met behind these places.
     pub taken: Vec<i64>,
     /// Keys of which the node has enough in hand.
     pub full_keys: Vec<i64>,
@@ -67,12 +69,12 @@ pub(crate) type DueRow = (
 const BLOCKED: i32 = 1;
 const SUPERSEDED: i32 = 2;
 
-/// The ready rows that this node may take. What is in hand is hashed once; `<> ALL` would go through all of it for every row.
+/// The ready rows that this node may take. What it has in hand is hashed once; `<> ALL` would go through all of it for every row.
 #[cfg(feature = "postgres")]
 macro_rules! takeable_on_postgres {
     () => {
         "i.consumer_id = {consumer} AND i.state = 0 \
-         AND i.seq > {above} AND i.seq NOT IN (SELECT unnest({taken})) AND (i.key_hash IS NULL OR i.key_hash <> ALL ({full_keys}))"
+         AND i.seq NOT IN (SELECT unnest({taken})) AND (i.key_hash IS NULL OR i.key_hash <> ALL ({full_keys}))"
     };
 }
 
@@ -140,16 +142,17 @@ macro_rules! within_bytes {
     };
 }
 
-/// The walk over priorities and, for each, twice over the slots held, in the order given: a portion first, then the rest. Those
-/// that stand still are left out. Its steps are numbered, so that there is one loop: a row passes through every level of a
-/// statement.
+/// The walk over priorities and, for each, twice over the slots held, in the order given: a portion first, then the rest. Each
+/// line is read on where the last walk came to. Slots that stand still are left out. Its steps are numbered, so that there is
+/// one loop: a row passes through every level of a statement.
 #[cfg(feature = "postgres")]
 macro_rules! walk_on_postgres {
     () => {
         concat!("SELECT i.*, false AS overdue \
-             FROM (SELECT 3 - step / {turn} / 2 AS priority, step / {turn} % 2 AS again, ({slots})[step % {turn} + 1] AS slot \
+             FROM (SELECT 3 - step / {turn} / 2 AS priority, step / {turn} % 2 AS again, ({slots})[step % {turn} + 1] AS slot, \
+                     ({above_in_lines})[step / {turn} / 2 * {turn} + step % {turn} + 1] AS above \
                  FROM generate_series(0, 8 * {turn} - 1) step) w, \
-             LATERAL (SELECT * FROM {fluens}inbox i WHERE i.slot = w.slot AND i.priority = w.priority AND ", takeable_on_postgres!(), " \
+             LATERAL (SELECT * FROM {fluens}inbox i WHERE i.slot = w.slot AND i.priority = w.priority AND i.seq > w.above AND ", takeable_on_postgres!(), " \
                  ORDER BY i.seq LIMIT CASE again WHEN 0 THEN {portion} ELSE {limit} END OFFSET again * {portion}) i \
              WHERE w.slot <> ALL (ARRAY(SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer}))")
     };
@@ -190,15 +193,15 @@ statement! {
     /// is walked; and of a front only what has nothing younger before it, so that a line keeps its order: a row
     /// published for later may have waited longer than the one before it.
     FindOverdue {
-        consumer: i32, held_slots: i64, priorities: List<i16>, slots: List<i16>, above: i64, limit: i64, taken: List<i64>,
-        full_keys: List<i64>, fairness_micros: i64,
+        consumer: i32, held_slots: i64, priorities: List<i16>, slots: List<i16>, above_in_lines: List<i64>,
+        above_in_priorities: List<i64>, limit: i64, taken: List<i64>, full_keys: List<i64>, fairness_micros: i64,
     } -> (BigInt),
     postgres: concat!(
-        "SELECT r.seq FROM unnest({priorities}, {slots}) AS p(priority, slot), LATERAL ( \
+        "SELECT r.seq FROM unnest({priorities}, {slots}, {above_in_lines}) AS p(priority, slot, above), LATERAL ( \
              SELECT seq, bool_and(since <= {now} - {fairness_micros} * interval '1 microsecond') \
                  OVER (ORDER BY seq) AS overdue \
              FROM (SELECT i.seq, GREATEST(i.published_at, i.due_at) AS since FROM {fluens}inbox i \
-                 WHERE i.slot = p.slot AND i.priority = p.priority AND ",
+                 WHERE i.slot = p.slot AND i.priority = p.priority AND i.seq > p.above AND ",
         takeable_on_postgres!(), " ORDER BY i.seq LIMIT 8) front) r \
          WHERE p.slot <> ALL (ARRAY(SELECT slot FROM {fluens}halted WHERE consumer_id = {consumer})) AND r.overdue \
          ORDER BY r.seq LIMIT {limit}",
@@ -206,9 +209,10 @@ statement! {
     sqlite: concat!(
         "SELECT seq FROM (SELECT i.seq, min(max(i.published_at, COALESCE(i.due_at, 0)) <= {now} - {fairness_micros}) \
              OVER (PARTITION BY i.priority ORDER BY i.seq) AS overdue \
-         FROM (SELECT p.value AS priority, (SELECT i.seq FROM {fluens}inbox i WHERE i.priority = p.value AND ",
-        takeable_on_sqlite!(), " ORDER BY i.seq LIMIT 1) AS seq \
-             FROM (SELECT DISTINCT value FROM json_each({priorities})) p) head \
+         FROM (SELECT 3 - p.key AS priority, (SELECT i.seq FROM {fluens}inbox i \
+                 WHERE i.priority = 3 - p.key AND i.seq > p.value AND ", takeable_on_sqlite!(), " \
+                 ORDER BY i.seq LIMIT 1) AS seq \
+             FROM json_each({above_in_priorities}) p) head \
          CROSS JOIN {fluens}inbox i WHERE i.priority = head.priority AND i.seq >= head.seq \
              AND i.seq < head.seq + {limit} AND ", takeable_on_sqlite!(),
         ") WHERE overdue ORDER BY seq LIMIT {limit}",
@@ -224,8 +228,8 @@ statement! {
     /// reads lengths, not contents. On SQLite, where slots do not lead the index, rows of halted slots are stepped over;
     /// and whoever reads the rows stops when the bytes are enough.
     FetchReady {
-        consumer: i32, held_slots: i64, slots: List<i16>, turn: i32, above: i64, portion: i64, limit: i64, max_bytes: i64,
-        taken: List<i64>, full_keys: List<i64>, strict: bool, overdue: List<i64>,
+        consumer: i32, held_slots: i64, slots: List<i16>, turn: i32, above_in_lines: List<i64>, above_in_priorities: List<i64>,
+        portion: i64, limit: i64, max_bytes: i64, taken: List<i64>, full_keys: List<i64>, strict: bool, overdue: List<i64>,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
         (Uid, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(due_on_postgres!(), summed!(), "(SELECT i.*, true AS overdue FROM unnest({overdue}) AS old(seq), LATERAL ( \
@@ -238,8 +242,8 @@ statement! {
              standing!(waits!(sqlite, "h")), ", \
              i.latest, i.history, i.envelope, i.payload \
          FROM (SELECT value AS seq, true AS overdue FROM json_each({overdue}) \
-             UNION ALL SELECT seq, false FROM (SELECT i.seq FROM {fluens}inbox i WHERE ", takeable_on_sqlite!(),
-                 " ORDER BY i.priority DESC, i.seq LIMIT {limit}) \
+             UNION ALL SELECT i.seq, false FROM json_each({above_in_priorities}) p CROSS JOIN {fluens}inbox i \
+                 WHERE i.priority = 3 - p.key AND i.seq > p.value AND ", takeable_on_sqlite!(), " \
              LIMIT {limit}) chosen \
          CROSS JOIN {fluens}inbox i WHERE i.seq = chosen.seq AND i.state = 0",
     ),
@@ -250,8 +254,8 @@ statement! {
     /// The same walk for small rows, without a sum: summing up holds every row once more, which is a third of the work. Of a
     /// row that is not small no content is brought, and then the fetch is done again, with a sum.
     FetchSmall {
-        consumer: i32, slots: List<i16>, turn: i32, above: i64, portion: i64, limit: i64, small: i64, taken: List<i64>,
-        full_keys: List<i64>, strict: bool,
+        consumer: i32, slots: List<i16>, turn: i32, above_in_lines: List<i64>, portion: i64, limit: i64, small: i64,
+        taken: List<i64>, full_keys: List<i64>, strict: bool,
     } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
         (Uid, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(due_on_postgres!(), ", ", small_content!(), " \
@@ -311,7 +315,8 @@ impl FindOverdue {
             held_slots: fetch.held_slots(),
             priorities,
             slots,
-            above: fetch.above,
+            above_in_lines: List(fetch.above_in_lines()),
+            above_in_priorities: List(fetch.above_in_priorities()),
             limit: fetch.limit,
             taken: List(fetch.taken.clone()),
             full_keys: List(fetch.full_keys.clone()),
@@ -331,7 +336,8 @@ impl FetchReady {
             portion: portion(fetch),
             slots: List(fetch.slots.clone()),
             turn: turn(fetch),
-            above: fetch.above,
+            above_in_lines: List(fetch.above_in_lines()),
+            above_in_priorities: List(fetch.above_in_priorities()),
             limit: fetch.limit,
             max_bytes: fetch.max_bytes,
             taken,
@@ -351,7 +357,7 @@ impl FetchSmall {
             portion: portion(fetch),
             slots: List(fetch.slots.clone()),
             turn: turn(fetch),
-            above: fetch.above,
+            above_in_lines: List(fetch.above_in_lines()),
             limit: fetch.limit,
             small: small(fetch, fetch.limit),
             taken: List(fetch.taken.clone()),

@@ -14,6 +14,7 @@ mod kinds;
 pub(crate) mod letters;
 pub(crate) mod nodes;
 pub(crate) mod overview;
+mod reached;
 pub(crate) mod registry;
 pub(crate) mod relay;
 pub(crate) mod schedule;
@@ -36,6 +37,7 @@ pub use fetch::{FEW, Fetch};
 pub(crate) use kinds::Kinds;
 #[cfg(feature = "failpoints")]
 pub(crate) use nodes::ALIVE;
+pub use reached::Reached;
 pub(crate) use stamp::prelude as stamp_prelude;
 pub(crate) use template::statement;
 

@@ -55,6 +55,8 @@ impl Outcomes for Db {
 }
 
 impl Tides for Db {
+    const IN_ORDER: bool = true;
+
     /// What is deleted here is gone.
     async fn tide(_: &mut Self::Conn, _: &Tables, _: &Fetch) -> QueryResult<Option<Tide>> {
         Ok(None)

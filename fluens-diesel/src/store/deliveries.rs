@@ -38,6 +38,9 @@ pub trait Inbox: Connect {
 
 /// How far the line of a consumer has been drained.
 pub trait Tides: Connect {
+    /// Places are committed in the order in which they are drawn: there is one writer.
+    const IN_ORDER: bool;
+
     /// What is needed to know that up to some place nothing is ready and nothing will be; `None` where those who fetch do
     /// not meet what was deleted.
     fn tide(

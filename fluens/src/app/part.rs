@@ -9,7 +9,7 @@ use std::{
 
 use fluens_diesel::{
     Connect, DatabaseSettings, Knows, OpenError, Registration, Registry, Relays, SCHEMA_VERSION, Schema,
-    Tables,
+    Tables, Tides as _,
 };
 use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
@@ -237,7 +237,7 @@ impl<M: Module> ModulePart<M> {
                 large: false,
                 skipped: Vec::new(),
                 unknown: HashSet::new(),
-                low_water: LowWater::default(),
+                low_water: LowWater::new(M::Db::IN_ORDER),
                 care: Care::default(),
                 inbox,
             };

@@ -137,7 +137,7 @@ impl<M: Module> Dispatcher<M> {
         if fair {
             self.fair_at = Some(now);
         }
-        let (node, fetch) = self.next_fetch(fair);
+        let (node, fetch) = self.next_fetch(fair, self.low_water.passed());
         if fetch.slots.is_empty() {
             return Ok(false);
         }
@@ -155,7 +155,8 @@ impl<M: Module> Dispatcher<M> {
         // A fetch that came back full, or was cut short by its bytes, left something behind. One that did not saw all
         // there was, and what is committed since rings.
         let more = rows.len() >= limits.batch || rows.iter().any(|row| row.standing != Standing::Run);
-        let merged = self.merged(rows, node, sent_at).await?;
+        let merged = self.merged(rows, node, sent_at).await;
+        let merged = merged.inspect_err(|_| self.inbox.plan().begin_anew())?;
         self.skipped.clone_from(&fetch.full_keys);
         self.clear_suspects().await?;
         if more || self.inbox.plan().bytes() >= limits.bytes {
@@ -180,12 +181,13 @@ impl<M: Module> Dispatcher<M> {
     /// Lets waiting rows enter the line again, and takes held ones whose time has come.
     async fn fetch_waiting(&mut self) -> Result<bool, Error> {
         let db = self.inbox.consumer.db.clone();
-        let (node, fetch) = self.next_fetch(false);
+        // What is released now is ready in its old place.
+        self.low_water.forget();
+        self.inbox.plan().begin_anew();
+        let (node, fetch) = self.next_fetch(false, 0);
         if fetch.slots.is_empty() {
             return Ok(false);
         }
-        // What it releases is ready in its old place.
-        self.low_water.forget();
         let promoted = M::Db::promote(&mut *db.writer().await?, &db.tables, &fetch).await?;
         fluens_diesel::failpoint!("fetch: waiting rows promoted", promoted > 0);
         let held = [(fetch.consumer, self.inbox.share.fetchable().cast_signed())];
@@ -212,8 +214,8 @@ impl<M: Module> Dispatcher<M> {
         Ok(promoted + rows > 0)
     }
 
-    /// What to ask for, and in whose name.
-    fn next_fetch(&mut self, fair: bool) -> (i64, Fetch) {
+    /// What to ask for, and in whose name. Up to `passed` nothing will be ready that it does not see.
+    fn next_fetch(&mut self, fair: bool, passed: i64) -> (i64, Fetch) {
         let limits = self.inbox.consumer.limits;
         let batch = i64::try_from(limits.batch).unwrap_or(i64::MAX);
         self.first_slot = (self.first_slot + 7) % SLOTS;
@@ -227,9 +229,7 @@ impl<M: Module> Dispatcher<M> {
             consumer: self.inbox.consumer.id,
             messages: self.messages.clone(),
             version: self.version,
-            any_message: false,
             slots: self.inbox.share.slots_from(self.first_slot),
-            above: 0,
             limit: batch,
             max_bytes: i64::try_from(limits.bytes.saturating_sub(plan.bytes())).unwrap_or(i64::MAX),
             strict: self.inbox.consumer.options.order == Order::Strict
@@ -238,9 +238,18 @@ impl<M: Module> Dispatcher<M> {
             large: self.large,
             fairness_micros: fair.then(|| micros(limits.fairness)),
             full_keys: plan.full_keys(limits.batch),
-            taken: plan.begin_fetch(),
+            ..Fetch::default()
         };
-        fetch.above = self.low_water.mark(fetch.held_slots(), self.inbox.clock().now());
+        let anew = self.low_water.begins_anew(fetch.held_slots(), self.inbox.clock().now());
+        fetch.above = self.low_water.mark();
+        // Where few are expected they are not looked for line by line; and what is left out because there is enough of its key
+        // in hand is not in hand.
+        let walks = !fetch.few && fetch.full_keys.is_empty();
+        if anew || fetch.few {
+            plan.begin_anew();
+        }
+        let begun = plan.begin_fetch(if walks { passed } else { 0 });
+        (fetch.reached, fetch.taken) = (begun.reached, begun.taken);
         (node, fetch)
     }
 

@@ -34,18 +34,10 @@ pub(crate) struct Limits {
     pub(crate) fairness: Duration,
 }
 
-/// So many are soon stepped over, and lanes have enough to commit together.
-const SOME: usize = 200;
-
 impl Limits {
-    /// Whether to fetch more. A fetch steps over what is in hand, and would look at two rows for each that it brings if that
-    /// were a whole batch. Half of a large one lasts until it is back.
+    /// Whether to fetch more. With a whole batch in hand lanes have enough to do until the next one is there.
     pub(super) fn leave_room(&self, plan: &Plan<InHand>) -> bool {
-        !plan.has_more_than(self.enough()) && plan.bytes() < self.bytes
-    }
-
-    fn enough(&self) -> usize {
-        self.batch.div_ceil(2).max(SOME).min(self.batch)
+        !plan.has_more_than(self.batch) && plan.bytes() < self.bytes
     }
 }
 
@@ -273,16 +265,5 @@ impl<M: Module> Holder for Inbox<M> {
         drop(plan);
         self.signal.ring();
         busy
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn half_of_a_large_batch_is_enough_and_all_of_a_small_one() {
-        let enough = |batch| Limits { batch, bytes: 0, fairness: Duration::ZERO }.enough();
-        assert_eq!([1, 100, 300, 2000].map(enough), [1, 100, 200, 1000]);
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! Places are drawn before they are committed. So the lowest row that can be seen says nothing about those that cannot be
 //! seen yet: only places that had been drawn when a transaction began, and by transactions that have ended since, are
-//! passed for good.
+//! passed for good. What is passed and was fetched need not even be stepped over while it is in hand: see the plan.
 
 use std::time::Duration;
 
@@ -14,13 +14,18 @@ use crate::clock::Moment;
 
 /// The database is asked once for so many rows: more often would cost too much, less often leave too much to walk over.
 const ROWS_PER_SOUNDING: usize = 1000;
+/// Of a backlog it is asked at once, until two answers say what is passed.
+const HASTY_SOUNDINGS: u8 = 2;
 /// So often everything is walked over, whatever was reckoned.
 const WALK_ALL_EVERY: Duration = Duration::from_secs(10);
 
 /// Where the fetches of a consumer begin.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LowWater {
     mark: i64,
+    /// Whoever drew a place up to this one has ended.
+    passed: i64,
+    hasty: u8,
     /// A place that had been drawn, and a transaction younger than all that had drawn one by then.
     drawn: Option<(i64, i64)>,
     /// What the mark is about, a bit for each.
@@ -31,14 +36,38 @@ pub(crate) struct LowWater {
 }
 
 impl LowWater {
-    /// No row of these slots is ready up to here.
-    pub(crate) fn mark(&mut self, slots: i64, now: Moment) -> i64 {
+    /// `in_order`: places are committed as they are drawn.
+    pub(crate) fn new(in_order: bool) -> Self {
+        LowWater {
+            mark: 0,
+            passed: if in_order { i64::MAX } else { 0 },
+            hasty: HASTY_SOUNDINGS,
+            drawn: None,
+            slots: 0,
+            fetched: 0,
+            walked: None,
+        }
+    }
+
+    /// Whether everything is to be walked over anew: the slots are others, or it is time to.
+    pub(crate) fn begins_anew(&mut self, slots: i64, now: Moment) -> bool {
         let is_time = self.walked.is_none_or(|walked| now.since(walked) >= WALK_ALL_EVERY);
-        if is_time || slots != self.slots {
+        let anew = is_time || slots != self.slots;
+        if anew {
             self.forget();
             (self.slots, self.walked) = (slots, Some(now));
         }
+        anew
+    }
+
+    /// No row of the slots is ready up to here.
+    pub(crate) fn mark(&self) -> i64 {
         self.mark
+    }
+
+    /// Up to here no row will appear that cannot be seen from now on.
+    pub(crate) fn passed(&self) -> i64 {
+        self.passed
     }
 
     /// Rows may be ready again in places that were passed: released, known at last, or replayed.
@@ -52,9 +81,11 @@ impl LowWater {
     /// Whether the database is to be asked, after a fetch of so many more. Of large batches only after every fourth.
     pub(crate) fn wants_sounding(&mut self, fetched: usize, batch: usize) -> bool {
         self.fetched = self.fetched.saturating_add(fetched);
-        if fetched == 0 || self.fetched < ROWS_PER_SOUNDING.max(batch * 4) {
+        let hasty = self.hasty > 0 && fetched >= batch;
+        if fetched == 0 || !hasty && self.fetched < ROWS_PER_SOUNDING.max(batch * 4) {
             return false;
         }
+        self.hasty = self.hasty.saturating_sub(1);
         self.fetched = 0;
         true
     }
@@ -64,11 +95,14 @@ impl LowWater {
         match self.drawn {
             // Somebody who had drawn a place by then has not ended: ask again.
             Some((_, transaction)) if tide.oldest < transaction => return,
-            Some((place, _)) if slots == self.slots => {
-                let passed = tide.lowest.map_or(place, |lowest| place.min(lowest - 1));
-                self.mark = self.mark.max(passed);
+            Some((place, _)) => {
+                self.passed = self.passed.max(place);
+                if slots == self.slots {
+                    let empty = tide.lowest.map_or(place, |lowest| place.min(lowest - 1));
+                    self.mark = self.mark.max(empty);
+                }
             }
-            _ => {}
+            None => {}
         }
         self.drawn = Some((tide.drawn, tide.transaction));
     }
@@ -156,7 +190,7 @@ mod tests {
                     }
                 }
                 Step::Sound => {
-                    let tide = self.tide(low_water.mark(1, Moment::at(0)));
+                    let tide = self.tide(low_water.mark());
                     low_water.sounded(1, tide);
                 }
             }
@@ -165,23 +199,47 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_ever_ready_up_to_the_mark(steps in prop::collection::vec(step(), 1..200)) {
-            let (mut server, mut low_water) = (Server::default(), LowWater::default());
+        fn nothing_is_ready_up_to_the_mark_and_nothing_appears_in_what_is_passed(
+            steps in prop::collection::vec(step(), 1..200),
+        ) {
+            let (mut server, mut low_water) = (Server::default(), low_water());
             for step in steps {
                 server.apply(step, &mut low_water);
-                let mark = low_water.mark(1, Moment::at(0));
+                let (mark, passed) = (low_water.mark(), low_water.passed());
                 prop_assert!(server.ready.range(..=mark).next().is_none(), "{mark}: {server:?}");
+                let mut to_appear = server.open.iter().flat_map(|(_, places)| places);
+                prop_assert!(to_appear.all(|place| *place > passed), "{passed}: {server:?}");
             }
         }
     }
 
+    /// Of one slot, which has been walked over.
+    fn low_water() -> LowWater {
+        let mut low_water = LowWater::new(false);
+        assert!(low_water.begins_anew(1, Moment::at(0)));
+        low_water
+    }
+
     #[test]
     fn it_rises_when_all_before_it_is_done() {
-        let (mut server, mut low_water) = (Server { drawn: 1000, ..Server::default() }, LowWater::default());
+        let (mut server, mut low_water) = (Server { drawn: 1000, ..Server::default() }, low_water());
         for _ in 0..2 {
             server.apply(Step::Sound, &mut low_water);
         }
-        assert_eq!(low_water.mark(1, Moment::at(0)), 1000);
+        assert_eq!((low_water.mark(), low_water.passed()), (1000, 1000));
+    }
+
+    #[test]
+    fn where_places_are_committed_in_their_order_all_are_passed() {
+        assert_eq!(LowWater::new(true).passed(), i64::MAX);
+    }
+
+    #[test]
+    fn of_a_backlog_it_is_asked_twice_at_once() {
+        let mut low_water = low_water();
+        assert!(!low_water.wants_sounding(99, 100), "of a few messages it is not");
+        let asked: Vec<bool> = (0..4).map(|_| low_water.wants_sounding(100, 100)).collect();
+        assert_eq!(asked, [true, true, false, false]);
     }
 
     #[test]
@@ -189,18 +247,21 @@ mod tests {
         let now = Moment::at(0);
         let tide = Tide { drawn: 9, transaction: 1, oldest: 1, lowest: None };
         let risen = || {
-            let mut low_water = LowWater::default();
-            low_water.mark(1, now);
-            low_water.sounded(1, tide);
-            low_water.sounded(1, tide);
-            assert_eq!(low_water.mark(1, now), 9);
+            let mut low_water = low_water();
+            for _ in 0..2 {
+                assert!(low_water.wants_sounding(100, 100));
+                low_water.sounded(1, tide);
+            }
+            assert!(!low_water.begins_anew(1, now) && low_water.mark() == 9);
             low_water
         };
-        assert_eq!(risen().mark(3, now), 0);
-        assert_eq!(risen().mark(1, now + WALK_ALL_EVERY), 0);
+        for (slots, now) in [(3, now), (1, now + WALK_ALL_EVERY)] {
+            let mut anew = risen();
+            assert!(anew.begins_anew(slots, now) && anew.mark() == 0 && anew.passed() == 9);
+        }
         let mut released = risen();
         released.forget();
-        assert!(released.mark(1, now) == 0 && released.wants_sounding(1, 100));
+        assert!(released.mark() == 0 && released.wants_sounding(1, 100));
         assert!(!released.wants_sounding(ROWS_PER_SOUNDING - 1, 100) && released.wants_sounding(1, 100));
     }
 }

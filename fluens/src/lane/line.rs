@@ -136,6 +136,7 @@ pub(super) struct Running {
     pub(super) bytes: usize,
     pub(super) line: LineId,
     pub(super) slot: i16,
+    pub(super) priority: i16,
     /// Its line was forgotten meanwhile: put back alone it would pass those before it.
     pub(super) stale: bool,
 }

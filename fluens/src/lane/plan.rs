@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use fluens_diesel::Reached;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::line::{Lane, Line, LineId, Owned, Place, Planned, Remembered, Running, Waiting};
@@ -15,6 +16,14 @@ use crate::{
 
 #[path = "plan_forgets.rs"]
 mod forgets;
+
+/// What a fetch is to leave out.
+pub(crate) struct Begun {
+    /// All up to here,
+    pub(crate) reached: Reached,
+    /// and these behind it.
+    pub(crate) taken: Vec<i64>,
+}
 
 /// The deliveries in hand.
 pub(crate) struct Plan<T: Planned> {
@@ -41,6 +50,10 @@ pub(crate) struct Plan<T: Planned> {
     forgotten: HashSet<LineId>,
     all_forgotten: bool,
     fetching: bool,
+    /// What is ready up to here is in hand. Begun anew when anything is forgotten: that is fetched again.
+    reached: Reached,
+    /// No further than this does the fetch on its way let it rise.
+    rises_to: i64,
     waiting: usize,
     bytes: usize,
 }
@@ -61,6 +74,8 @@ impl<T: Planned> Default for Plan<T> {
             forgotten: HashSet::new(),
             all_forgotten: false,
             fetching: false,
+            reached: Reached::default(),
+            rises_to: 0,
             waiting: 0,
             bytes: 0,
         }
@@ -94,16 +109,31 @@ impl<T: Planned> Plan<T> {
         !self.free.is_empty()
     }
 
-    /// A fetch is about to be sent: what is in hand, to be left out.
-    pub(crate) fn begin_fetch(&mut self) -> Vec<i64> {
+    /// A fetch is about to be sent: what is in hand, to be left out. The fetch goes on where what is ready has been reached,
+    /// and need not be told of what is before that.
+    ///
+    /// `passed`: up to there nothing will be ready that the fetch does not see; zero if it leaves out more than what is in hand,
+    /// or does not go through what is ready.
+    pub(crate) fn begin_fetch(&mut self, passed: i64) -> Begun {
+        self.rises_to = passed;
         self.fetching = true;
         // Of the one before: it may have failed and never been answered. What was settled meanwhile, this one sees.
         self.all_forgotten = false;
         self.forgotten.clear();
         self.ghosts.clear();
-        let waiting = self.lines.values().flat_map(|line| line.waiting.seqs());
-        let aside = self.aside.keys().map(|(_, seq)| *seq);
-        waiting.chain(aside).chain(self.running.keys().copied()).collect()
+        let waiting = self.lines.values().flat_map(|line| line.waiting.iter()).chain(self.aside.values());
+        let waiting = waiting.map(|item| (item.slot(), item.priority(), item.seq()));
+        let running = self.running.iter().map(|(seq, running)| (running.slot, running.priority, *seq));
+        let beyond = |(slot, priority, seq): (i16, i16, i64)| {
+            (seq > self.reached.of(slot, priority)).then_some(seq)
+        };
+        Begun { taken: waiting.chain(running).filter_map(beyond).collect(), reached: self.reached.clone() }
+    }
+
+    /// What is ready may not be in hand: rows are ready again in their old places, or what was fetched was not dealt with.
+    pub(crate) fn begin_anew(&mut self) {
+        self.reached.begin_anew();
+        self.rises_to = 0;
     }
 
     /// Keys with at least `enough` deliveries waiting: more of them would only crowd out others.
@@ -123,6 +153,10 @@ impl<T: Planned> Plan<T> {
         let mut new = 0;
         for item in fetched {
             let seq = item.seq();
+            // What has waited too long was picked from the line.
+            if !item.goes_first() {
+                self.reached.advance(item.slot(), item.priority(), seq.min(self.rises_to));
+            }
             let in_hand = self.running.contains_key(&seq)
                 || self.aside.keys().any(|(_, aside)| *aside == seq)
                 || self.lines.get(&item.line()).is_some_and(|line| line.has(seq));
@@ -147,7 +181,14 @@ impl<T: Planned> Plan<T> {
         self.waiting -= 1;
         self.running.insert(
             item.seq(),
-            Running { lane, bytes: item.bytes(), line: id, slot: item.slot(), stale: false },
+            Running {
+                lane,
+                bytes: item.bytes(),
+                line: id,
+                slot: item.slot(),
+                priority: item.priority(),
+                stale: false,
+            },
         );
         Some(item)
     }

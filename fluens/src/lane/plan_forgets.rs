@@ -12,6 +12,7 @@ const MEMORIES: usize = 1000;
 impl<T: Planned> Plan<T> {
     /// Forgets what waits in a line: its head was stored for later, and what is behind must not pass it.
     pub(crate) fn forget_line(&mut self, id: LineId) {
+        self.begin_anew();
         if self.fetching {
             self.forgotten.insert(id);
         }
@@ -44,6 +45,7 @@ impl<T: Planned> Plan<T> {
 
     /// It is no longer in hand, and will be fetched again.
     pub(crate) fn lose(&mut self, item: &T) {
+        self.begin_anew();
         self.settled(item.seq());
         self.remember(item, None, false);
     }
@@ -81,6 +83,7 @@ impl<T: Planned> Plan<T> {
 
     /// Forgets what waits of these slots: it will be another node's.
     pub(crate) fn forget_slots(&mut self, slots: Slots) {
+        self.begin_anew();
         let is_of = |item: &T| slots & bit(item.slot()) != 0;
         let waiting = self.lines.iter().filter(|(_, line)| line.waiting.iter().next().is_some_and(is_of));
         let aside = self.aside.values().filter(|item| is_of(item)).map(Planned::line);
@@ -94,6 +97,7 @@ impl<T: Planned> Plan<T> {
 
     /// Forgets all that waits: what is in memory is no longer what is true. What runs finds out by itself.
     pub(crate) fn forget_all(&mut self) {
+        self.begin_anew();
         self.all_forgotten = self.fetching;
         let aside = self.aside.values().map(Planned::line);
         let ids: HashSet<LineId> = self.lines.keys().copied().chain(aside).collect();

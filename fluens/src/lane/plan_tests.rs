@@ -59,9 +59,12 @@ fn item(seq: i64, key: Option<i64>, priority: i16) -> Item {
     Item { seq, key, priority, first: false, failed: 0 }
 }
 
+/// Nothing will be ready that is not seen.
+const ALL: i64 = i64::MAX;
+
 fn plan_of(items: impl IntoIterator<Item = Item>) -> Plan<Item> {
     let mut plan = Plan::default();
-    plan.begin_fetch();
+    plan.begin_fetch(0);
     plan.end_fetch(items.into_iter().collect());
     plan
 }
@@ -79,7 +82,7 @@ fn one_slow_key_blocks_only_itself() {
 fn slots_are_left_alone_but_what_runs_is_still_known() {
     let mut plan = plan_of([item(1, Some(7), 1), item(2, Some(7), 1), item(3, Some(8), 1), item(9, None, 1)]);
     let running = plan.take(0).unwrap();
-    plan.begin_fetch();
+    plan.begin_fetch(0);
     plan.forget_slots(1 << 7 | 1 << 9);
     assert_eq!(plan.busy_slots(), 1 << 7);
     assert_eq!(plan.end_fetch(vec![item(4, Some(7), 1)]), 0, "what a fetch brings of it lacks its front");
@@ -115,7 +118,7 @@ fn a_postponed_head_holds_its_line_and_no_other() {
 fn what_a_late_fetch_saw_before_the_acknowledgement_is_not_run_again() {
     let mut plan = plan_of([item(1, None, 1)]);
     let running = plan.take(0).unwrap();
-    assert_eq!(plan.begin_fetch(), [1]);
+    assert_eq!(plan.begin_fetch(0).taken, [1]);
     plan.settled(1);
     assert_eq!(plan.end_fetch(vec![running]), 0);
     assert!(plan.is_empty());
@@ -127,7 +130,7 @@ fn one_put_aside_lets_its_line_go_on_and_comes_back_into_it() {
     let failed = plan.take(0).unwrap();
     plan.put_aside(failed, Moment::at(5));
     plan.release(0);
-    assert_eq!(plan.begin_fetch().len(), 3, "it is still in hand");
+    assert_eq!(plan.begin_fetch(0).taken.len(), 3, "it is still in hand");
     let second = plan.take(1).unwrap();
     assert_eq!((second.seq, plan.resume(Moment::at(4))), (2, Some(Moment::at(5))));
     assert_eq!(plan.resume(Moment::at(5)), None);
@@ -142,7 +145,7 @@ fn one_that_waited_too_long_goes_before_higher_priorities() {
     let mut plan = plan_of([item(1, None, 0), item(2, None, 3)]);
     plan.age(Moment::at(0));
     assert_eq!(plan.take(0).unwrap().seq, 2);
-    plan.begin_fetch();
+    plan.begin_fetch(0);
     plan.end_fetch(vec![item(4, Some(7), 3), item(3, Some(7), 0)]);
     plan.age(OLD);
     let order: Vec<i64> = (1..4).filter_map(|lane| plan.take(lane)).map(|item| item.seq).collect();
@@ -152,7 +155,7 @@ fn one_that_waited_too_long_goes_before_higher_priorities() {
 #[test]
 fn one_that_goes_first_takes_along_what_stands_before_it_in_its_key() {
     let mut plan = plan_of([item(1, Some(7), 0), item(2, Some(7), 3), item(4, Some(8), 3)]);
-    plan.begin_fetch();
+    plan.begin_fetch(0);
     plan.end_fetch(vec![Item { first: true, ..item(3, Some(7), 0) }]);
     let order: Vec<i64> = std::iter::from_fn(|| plan.take(0)).map(|item| item.seq).collect();
     assert_eq!(order, [1, 3, 2, 4]);
@@ -165,7 +168,7 @@ fn a_forgotten_line_is_fetched_again() {
     plan.settled(held.seq);
     plan.forget_line(held.line());
     plan.release(0);
-    assert!(plan.is_empty() && plan.bytes() == 0 && plan.begin_fetch().is_empty());
+    assert!(plan.is_empty() && plan.bytes() == 0 && plan.begin_fetch(0).taken.is_empty());
 }
 
 #[test]
@@ -176,7 +179,7 @@ fn what_failed_in_memory_is_remembered_when_all_is_forgotten() {
     plan.release(0);
     plan.forget_all();
     assert!(plan.is_empty() && plan.bytes() == 0);
-    plan.begin_fetch();
+    plan.begin_fetch(0);
     plan.end_fetch(vec![item(1, Some(7), 1), item(2, Some(7), 1), item(3, None, 1)]);
     assert_eq!(plan.take(0).unwrap().seq, 3, "its line still waits");
     assert_eq!((plan.resume(Moment::at(8)), plan.resume(Moment::at(9))), (Some(Moment::at(9)), None));
@@ -193,7 +196,7 @@ fn one_put_back_into_a_forgotten_line_does_not_pass_those_before_it() {
     plan.postpone(Item { failed: 1, ..second }, Moment::at(5));
     plan.release(0);
     assert!(plan.take_must_fetch() && plan.is_empty() && plan.bytes() == 0);
-    plan.begin_fetch();
+    plan.begin_fetch(0);
     plan.end_fetch(vec![item(1, Some(7), 1), item(2, Some(7), 1)]);
     let order: Vec<(i64, u32)> =
         std::iter::from_fn(|| plan.take(0)).map(|item| (item.seq, item.failed)).collect();
@@ -220,7 +223,7 @@ fn what_a_dead_lane_had_in_its_hands_can_be_fetched_again() {
     let mut plan = plan_of([item(1, Some(7), 1), item(2, Some(7), 1)]);
     plan.take(0).unwrap();
     plan.lane_died(0);
-    assert!(plan.begin_fetch().is_empty(), "nor is what stood behind it in hand");
+    assert!(plan.begin_fetch(0).taken.is_empty(), "nor is what stood behind it in hand");
     plan.end_fetch(vec![item(1, Some(7), 1), item(2, Some(7), 1)]);
     assert_eq!(plan.take(1).unwrap().seq, 1);
 }
@@ -229,7 +232,7 @@ fn what_a_dead_lane_had_in_its_hands_can_be_fetched_again() {
 fn a_fetch_that_was_on_its_way_does_not_bring_the_rest_of_a_forgotten_line() {
     let mut plan = plan_of([item(1, Some(7), 1), item(2, Some(7), 1)]);
     let failed = plan.take(0).unwrap();
-    assert_eq!(plan.begin_fetch().len(), 2);
+    assert_eq!(plan.begin_fetch(0).taken.len(), 2);
     plan.settled(failed.seq);
     plan.forget_line(failed.line());
     plan.release(0);
@@ -237,8 +240,61 @@ fn a_fetch_that_was_on_its_way_does_not_bring_the_rest_of_a_forgotten_line() {
     assert_eq!(plan.take(0).unwrap().seq, 4);
 }
 
+#[test]
+fn a_fetch_goes_on_where_the_last_one_ended() {
+    let mut plan = Plan::default();
+    plan.begin_fetch(ALL);
+    plan.end_fetch(vec![item(1, Some(7), 1), item(2, Some(8), 1), item(3, Some(7), 2), item(5, Some(7), 1)]);
+    plan.take(0).unwrap();
+    let Begun { reached, taken } = plan.begin_fetch(ALL);
+    assert_eq!([(7, 1), (8, 1), (7, 2), (9, 1)].map(|(slot, priority)| reached.of(slot, priority)), [5, 2, 3, 0]);
+    assert!(taken.is_empty(), "none of them stands behind that");
+}
+
+#[test]
+fn what_may_still_appear_is_not_passed() {
+    let mut plan = Plan::default();
+    plan.begin_fetch(4);
+    plan.end_fetch(vec![item(3, Some(7), 1), item(6, Some(7), 1)]);
+    let Begun { reached, taken } = plan.begin_fetch(4);
+    assert_eq!((reached.of(7, 1), taken), (4, vec![6]));
+}
+
+#[test]
+fn one_that_was_picked_from_its_line_leaves_those_before_it() {
+    let mut plan = Plan::default();
+    plan.begin_fetch(ALL);
+    plan.end_fetch(vec![Item { first: true, ..item(6, Some(7), 1) }]);
+    let Begun { reached, taken } = plan.begin_fetch(ALL);
+    assert_eq!((reached.of(7, 1), taken), (0, vec![6]));
+}
+
+#[test]
+fn whatever_is_forgotten_has_all_begin_anew() {
+    type Forgets = fn(&mut Plan<Item>);
+    let ways: [Forgets; 5] = [
+        Plan::forget_all,
+        |plan| plan.forget_line(LineId::Key(7)),
+        |plan| plan.forget_slots(1 << 7),
+        |plan| plan.lose(&item(1, Some(7), 1)),
+        |plan| plan.lane_died(0),
+    ];
+    for forgets in ways {
+        let mut plan = Plan::default();
+        plan.begin_fetch(ALL);
+        plan.end_fetch(vec![item(1, Some(7), 1), item(2, Some(8), 1)]);
+        forgets(&mut plan);
+        assert_eq!(plan.begin_fetch(ALL).reached, Reached::default());
+        forgets(&mut plan);
+        plan.end_fetch(vec![item(3, Some(9), 1)]);
+        assert_eq!(plan.begin_fetch(ALL).reached, Reached::default(), "nor does what was on its way count");
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Step {
+    /// A transaction ends that had drawn a place: what it published appears there.
+    Appear(usize),
     Take(Lane),
     Commit(Lane),
     RollBack(Lane),
@@ -265,6 +321,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let lane = 0_u32..4;
     prop::collection::vec(
         prop_oneof![
+            2 => (0_usize..8).prop_map(Step::Appear),
             6 => lane.clone().prop_map(Step::Take),
             3 => lane.clone().prop_map(Step::Commit),
             1 => lane.clone().prop_map(Step::RollBack),
@@ -287,7 +344,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// A database, a node and its lanes, as far as the plan can tell them from the real ones.
 #[derive(Default)]
 struct Model {
+    /// Those that have drawn their places and are not committed.
+    open_yet: BTreeMap<i64, Item>,
     table: BTreeMap<i64, Item>,
+    /// So many are fetched of a line.
+    portion: usize,
     held: BTreeSet<i64>,
     plan: Plan<Item>,
     open: BTreeMap<Lane, Vec<Item>>,
@@ -302,11 +363,21 @@ impl Model {
         match step {
             Step::Send | Step::SendOld => {
                 if self.answer.is_none() {
-                    let taken = self.plan.begin_fetch();
-                    let due =
-                        self.table.values().filter(|item| !taken.contains(&item.seq) && self.is_ready(item));
+                    let passed = self.open_yet.keys().next().map_or(ALL, |first| first - 1);
+                    let begun = self.plan.begin_fetch(passed);
                     let first = matches!(step, Step::SendOld);
-                    self.answer = Some(due.map(|item| Item { first, ..item.clone() }).collect());
+                    let due = self.due(&begun).into_iter().map(|item| Item { first, ..item });
+                    self.answer = Some(due.collect());
+                }
+            }
+            Step::Appear(at) => {
+                // Of a key they commit in the order of their places.
+                let is_next = |item: &&Item| {
+                    self.open_yet.range(..item.seq).all(|(_, before)| item.key.is_none() || before.key != item.key)
+                };
+                let next: Vec<i64> = self.open_yet.values().filter(is_next).map(|item| item.seq).collect();
+                if let Some(seq) = next.get(at % next.len().max(1)) {
+                    self.table.extend(self.open_yet.remove_entry(seq));
                 }
             }
             Step::Age => self.plan.age(OLD),
@@ -351,7 +422,10 @@ impl Model {
                     self.plan.release(lane);
                 }
             }
-            Step::Due => self.held.clear(),
+            Step::Due => {
+                self.held.clear();
+                self.plan.begin_anew();
+            }
             Step::Resume => {
                 self.plan.resume(soon);
             }
@@ -366,6 +440,21 @@ impl Model {
             }
         }
         Ok(())
+    }
+
+    /// What a fetch finds: of each line the first ones behind what has been reached.
+    fn due(&self, begun: &Begun) -> Vec<Item> {
+        let mut portions: BTreeMap<(i16, i16), usize> = BTreeMap::new();
+        let beyond = |item: &&Item| {
+            item.seq > begun.reached.of(item.slot(), item.priority) && !begun.taken.contains(&item.seq)
+        };
+        let mut portion = |item: &&Item| {
+            let count = portions.entry((item.slot(), item.priority)).or_default();
+            *count += 1;
+            *count <= self.portion
+        };
+        let ready = self.table.values().filter(|item| self.is_ready(item)).filter(beyond);
+        ready.filter(|item| portion(item)).cloned().collect()
     }
 
     /// Neither held nor behind a held one of its key.
@@ -398,16 +487,23 @@ proptest! {
 
     #[test]
     fn nothing_lost_nothing_doubled_keys_in_order_and_exclusive(
-        keys in prop::collection::vec((prop::option::of(0_i64..4), 0_i16..3), 1..40),
+        keys in prop::collection::vec((prop::option::of(0_i64..4), 0_i16..3, any::<bool>()), 1..40),
+        portion in 1_usize..10,
         steps in steps(),
     ) {
-        let table = (1..).zip(&keys).map(|(seq, (key, priority))| (seq, item(seq, *key, *priority))).collect();
-        let mut model = Model { table, ..Model::default() };
+        let items = (1..).zip(&keys).map(|(seq, (key, priority, _))| (seq, item(seq, *key, *priority)));
+        let mut model = Model { open_yet: items.collect(), portion, ..Model::default() };
+        for (at, (.., early)) in keys.iter().enumerate() {
+            if *early {
+                model.run(Step::Appear(at))?;
+            }
+        }
         for step in steps {
             model.run(step)?;
         }
         // Let everything end.
         for _ in 0..=keys.len() {
+            model.run(Step::Appear(0))?;
             for step in [Step::Due, Step::Resume, Step::Receive, Step::Send, Step::Receive] {
                 model.run(step)?;
             }
@@ -416,7 +512,7 @@ proptest! {
                 model.run(Step::Commit(lane))?;
             }
         }
-        prop_assert!(model.table.is_empty(), "never ran: {:?}", model.table);
+        prop_assert!(model.table.is_empty() && model.open_yet.is_empty(), "never ran: {:?}", model.table);
         prop_assert!(model.plan.is_empty() && model.plan.bytes() == 0);
         for key in 0..4 {
             // A held row of one priority holds back the others of its key too, so only within one is there an order.

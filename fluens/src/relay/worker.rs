@@ -157,7 +157,6 @@ impl<S: Store> Relay<S> {
         let fair = self.fetches.is_multiple_of(FAIR_FETCH);
         let batch = i64::try_from(BATCH).unwrap_or(i64::MAX);
         Fetch {
-            above: 0,
             consumer: self.desk.share.consumer(),
             any_message: true,
             slots: self.desk.share.slots_from(self.first_slot),
