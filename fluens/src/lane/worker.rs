@@ -20,7 +20,7 @@ use crate::{
 pub(super) const PATIENCE: Duration = Duration::from_millis(20);
 
 /// So many times larger is a group in which no transaction is open.
-const UNOPENED: usize = 4;
+const UNOPENED: usize = 10;
 
 /// Why a group was not committed.
 #[derive(Clone, Copy, PartialEq, Eq)]
