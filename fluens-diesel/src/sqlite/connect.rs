@@ -86,6 +86,8 @@ pub(super) const BUSY: Duration = Duration::from_secs(10);
 /// Pages in the log before they are brought into the file, which a COMMIT waits for: 16 MiB. Rows come and go, and most pages
 /// change again before that, so four times SQLite's own number writes much less.
 const CHECKPOINT_AFTER: u32 = 4000;
+/// The same where most of it was brought there beside (`log_keeper.rs`), and little is left to wait for: 32 MiB.
+const CHECKPOINT_KEPT_AFTER: u32 = 8000;
 
 /// Opens a connection. `busy_timeout` goes first: setting WAL mode itself meets other openers. Two that switch a new
 /// file at the same time are told so at once, whatever the timeout: they try again.
@@ -107,10 +109,14 @@ fn establish_once(place: &Place, synchronous: Synchronous) -> Result<Connection,
         Place::File(path) => path,
     };
     let mut conn = SqliteConnection::establish(path)?;
+    let after = match synchronous {
+        Synchronous::Full => CHECKPOINT_AFTER,
+        Synchronous::Normal => CHECKPOINT_KEPT_AFTER,
+    };
     let (busy, synchronous) = (BUSY.as_millis(), synchronous.word());
     conn.batch_execute(&format!(
         "PRAGMA busy_timeout = {busy}; PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; \
-         PRAGMA wal_autocheckpoint = {CHECKPOINT_AFTER};"
+         PRAGMA wal_autocheckpoint = {after};"
     ))
     .map_err(ConnectionError::CouldntSetupConfiguration)?;
     Ok(Connection::new(conn))

@@ -5,6 +5,7 @@ mod begin;
 mod connect;
 mod connection;
 mod in_place;
+mod log_keeper;
 mod pool;
 mod wire;
 

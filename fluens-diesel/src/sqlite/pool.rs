@@ -17,7 +17,10 @@ use tokio::{
     task,
 };
 
-use super::connect::{Place, establish, unreachable};
+use super::{
+    connect::{Place, establish, unreachable},
+    log_keeper::LogKeeper,
+};
 use crate::{Connect, DatabaseSettings, OpenError, StoreError, Synchronous};
 
 type Conn = <super::Db as Connect>::Conn;
@@ -37,6 +40,7 @@ struct Line {
     place: Place,
     synchronous: Synchronous,
     conn: Arc<Mutex<Conn>>,
+    log_keeper: Option<LogKeeper>,
     /// Who would wait for itself if it asked again.
     holder: StdMutex<Option<Holder>>,
 }
@@ -57,15 +61,15 @@ impl Holder {
 impl Pool {
     pub(super) fn open(settings: &DatabaseSettings) -> Result<Self, OpenError> {
         let (place, synchronous) = (Place::of_url(&settings.url)?, settings.synchronous);
-        let line = || {
+        let line = |log_keeper| {
             let conn = establish(&place, synchronous).map_err(|error| unreachable(&place, &error))?;
             let (place, conn) = (place.clone(), Arc::new(Mutex::new(conn)));
-            Ok(Arc::new(Line { place, synchronous, conn, holder: StdMutex::default() }))
+            Ok(Arc::new(Line { place, synchronous, conn, log_keeper, holder: StdMutex::default() }))
         };
-        let writer = line()?;
+        let writer = line(LogKeeper::open(&place, synchronous)?)?;
         let readers = match place {
             Place::Memory => vec![],
-            Place::File(_) => vec![line()?, line()?],
+            Place::File(_) => vec![line(None)?, line(None)?],
         };
         Ok(Pool(Arc::new(Inner { writer, readers, next_reader: AtomicUsize::new(0) })))
     }
@@ -125,6 +129,9 @@ impl Drop for Guard {
             self.clean();
         }
         *self.line.holder() = None;
+        if let Some(log_keeper) = &self.line.log_keeper {
+            log_keeper.given_back();
+        }
     }
 }
 
