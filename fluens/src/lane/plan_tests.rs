@@ -321,9 +321,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let lane = 0_u32..4;
     prop::collection::vec(
         prop_oneof![
-            2 => (0_usize..8).prop_map(Step::Appear),
-            6 => lane.clone().prop_map(Step::Take),
-            3 => lane.clone().prop_map(Step::Commit),
+            // Mostly all goes well: a fetch begins anew whenever it does not.
+            6 => (0_usize..8).prop_map(Step::Appear),
+            12 => lane.clone().prop_map(Step::Take),
+            6 => lane.clone().prop_map(Step::Commit),
             1 => lane.clone().prop_map(Step::RollBack),
             1 => lane.clone().prop_map(Step::Postpone),
             1 => lane.clone().prop_map(Step::Hold),
@@ -333,12 +334,19 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             1 => Just(Step::Resume),
             1 => Just(Step::Age),
             1 => Just(Step::SendOld),
-            3 => Just(Step::Send),
-            3 => Just(Step::Receive),
+            10 => Just(Step::Send),
+            10 => Just(Step::Receive),
             1 => Just(Step::ForgetAll),
         ],
         1..200,
     )
+}
+
+/// Two of each slot.
+const KEYS: [i64; 4] = [0, 1, 64, 65];
+
+fn key() -> impl Strategy<Value = i64> {
+    prop::sample::select(&KEYS[..])
 }
 
 /// A database, a node and its lanes, as far as the plan can tell them from the real ones.
@@ -487,7 +495,7 @@ proptest! {
 
     #[test]
     fn nothing_lost_nothing_doubled_keys_in_order_and_exclusive(
-        keys in prop::collection::vec((prop::option::of(0_i64..4), 0_i16..3, any::<bool>()), 1..40),
+        keys in prop::collection::vec((prop::option::of(key()), 0_i16..3, any::<bool>()), 1..40),
         portion in 1_usize..10,
         steps in steps(),
     ) {
@@ -514,7 +522,7 @@ proptest! {
         }
         prop_assert!(model.table.is_empty() && model.open_yet.is_empty(), "never ran: {:?}", model.table);
         prop_assert!(model.plan.is_empty() && model.plan.bytes() == 0);
-        for key in 0..4 {
+        for key in KEYS {
             // A held row of one priority holds back the others of its key too, so only within one is there an order.
             for priority in 0..3 {
                 let of_key = model.done.iter().filter(|i| i.key == Some(key) && i.priority == priority);
