@@ -21,7 +21,6 @@ pub(crate) trait Witness<S: Store> {
 /// A connection, the consumers there are, and a node that knows the first.
 pub(crate) struct Bench<S: Store, W> {
     witness: W,
-    #[cfg(feature = "postgres")]
     pool: S::Pool,
     pub(crate) conn: S::Guard,
     tables: Tables,
@@ -55,16 +54,7 @@ impl<S: Store, W: Witness<S>> Bench<S, W> {
             fairness_micros: Some(1_000_000),
             ..Fetch::default()
         };
-        Bench {
-            witness,
-            #[cfg(feature = "postgres")]
-            pool: pool.clone(),
-            conn,
-            tables,
-            node,
-            fetch,
-            steps: Vec::new(),
-        }
+        Bench { witness, pool: pool.clone(), conn, tables, node, fetch, steps: Vec::new() }
     }
 
     #[cfg(feature = "postgres")]
@@ -85,12 +75,10 @@ impl<S: Store, W: Witness<S>> Bench<S, W> {
     /// What is asked where little is expected, on a connection for fetching.
     #[cfg(feature = "postgres")]
     pub(crate) async fn few(mut self) -> Vec<Step> {
-        let mut reader = S::reader(&self.pool).await.unwrap();
         self.told("nothing").await;
         self.steps.clear();
         let few = Fetch { few: true, fairness_micros: None, ..self.fetch.clone() };
-        S::fetch(&mut reader, &self.tables, &few).await.unwrap();
-        self.told("fetch few").await;
+        self.fetched("fetch few", &few).await;
         self.steps
     }
 
@@ -112,23 +100,18 @@ impl<S: Store, W: Witness<S>> Bench<S, W> {
             (0..CONSUMERS).map(|n| (fetch.consumer + i32::try_from(n).unwrap(), -1)).collect();
         S::look(conn, tables, &held).await.unwrap();
         self.told("look").await;
-        let Bench { conn, tables, fetch, .. } = self;
-        S::fetch(conn, tables, fetch).await.unwrap();
-        self.told("fetch ready").await;
-        let Bench { conn, tables, fetch, .. } = self;
+        let all = self.fetch.clone();
+        self.fetched("fetch ready", &all).await;
         let few = Fetch {
             slots: vec![3, 4],
             taken: vec![1, 2, 3],
             full_keys: vec![4, 5],
             strict: false,
-            ..fetch.clone()
+            ..all.clone()
         };
-        S::fetch(conn, tables, &few).await.unwrap();
-        self.told("fetch ready, of a few slots, with some in hand").await;
-        let Bench { conn, tables, fetch, .. } = self;
-        let quick = Fetch { fairness_micros: None, ..fetch.clone() };
-        S::fetch(conn, tables, &quick).await.unwrap();
-        self.told("fetch ready, without those that have waited too long").await;
+        self.fetched("fetch ready, of a few slots, with some in hand", &few).await;
+        let quick = Fetch { fairness_micros: None, ..all };
+        self.fetched("fetch ready, without those that have waited too long", &quick).await;
         let Bench { conn, tables, fetch, .. } = self;
         S::fetch_held(conn, tables, fetch).await.unwrap();
         self.told("fetch held").await;
@@ -165,10 +148,10 @@ impl<S: Store, W: Witness<S>> Bench<S, W> {
     }
 
     async fn settle(&mut self) {
-        let rows = S::fetch(&mut self.conn, &self.tables, &self.fetch).await.unwrap();
+        let all = self.fetch.clone();
+        let rows = self.fetched("fetch ready, to settle", &all).await;
         let due = rows.first().expect("something was published").clone();
         let rows: Vec<Acked> = rows.iter().map(acked).collect();
-        self.told("fetch ready, to settle").await;
         let runs = vec![1; rows.len()];
 
         let (node, rows, runs) = (self.node, &rows[..], &runs[..]);
@@ -210,6 +193,16 @@ impl<S: Store, W: Witness<S>> Bench<S, W> {
         let Bench { conn, tables, .. } = self;
         S::bury(conn, tables, node, &letter(&due, HoldsBack::Key)).await.unwrap();
         self.told("bury").await;
+    }
+
+    /// On a connection for fetching, as nodes do it. In memory the writer is all there is.
+    async fn fetched(&mut self, name: &'static str, fetch: &Fetch) -> Vec<Due> {
+        let rows = match S::reader(&self.pool).await {
+            Ok(mut reader) => S::fetch(&mut reader, &self.tables, fetch).await,
+            Err(_) => S::fetch(&mut self.conn, &self.tables, fetch).await,
+        };
+        self.told(name).await;
+        rows.unwrap()
     }
 
     async fn told(&mut self, name: &'static str) {

@@ -32,7 +32,8 @@ pub const LIFE: [&str; 27] = [
 ];
 
 /// For single cases, and for what is left after a storm.
-const SPECIAL: [&str; 8] = ["one", "wait", "panics", "stubborn", "abort", "commits", "many", "repair"];
+const SPECIAL: [&str; 9] =
+    ["one", "wait", "panics", "stubborn", "abort", "commits", "many", "repair", "appear"];
 
 /// The place among all of them, by which every part has keys of its own.
 pub fn place_of(name: &str) -> Option<usize> {

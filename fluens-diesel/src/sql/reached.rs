@@ -44,7 +44,8 @@ impl Reached {
 impl Fetch {
     /// Where each of its lines begins, the highest priority first, and of each priority the slots in their order.
     pub(crate) fn above_in_lines(&self) -> Vec<i64> {
-        let lines = (0_i16..=3).rev().flat_map(|priority| self.slots.iter().map(move |slot| (*slot, priority)));
+        let lines =
+            (0_i16..=3).rev().flat_map(|priority| self.slots.iter().map(move |slot| (*slot, priority)));
         lines.map(|(slot, priority)| self.reached.of(slot, priority).max(self.above)).collect()
     }
 

@@ -33,7 +33,8 @@ impl LogKeeper {
         if *place == Place::Memory || synchronous == Synchronous::Full {
             return Ok(None);
         }
-        let conn = establish(place, synchronous).map_err(|error| super::connect::unreachable(place, &error))?;
+        let conn =
+            establish(place, synchronous).map_err(|error| super::connect::unreachable(place, &error))?;
         Ok(Some(LogKeeper { conn: Arc::new(Mutex::new(conn)), rounds: Mutex::default() }))
     }
 
@@ -74,7 +75,10 @@ mod tests {
         let mut writer = establish(&place, Synchronous::Normal).unwrap();
         let keeper = LogKeeper::open(&place, Synchronous::Normal).unwrap().expect("one for a file");
         let bytes = || folder.path().join("log.db").metadata().unwrap().len();
-        writer.batch_execute("CREATE TABLE t (x blob); INSERT INTO t VALUES (zeroblob(1000000))").await.unwrap();
+        writer
+            .batch_execute("CREATE TABLE t (x blob); INSERT INTO t VALUES (zeroblob(1000000))")
+            .await
+            .unwrap();
         for _ in 1..EVERY {
             keeper.given_back();
         }

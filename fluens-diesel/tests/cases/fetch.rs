@@ -90,6 +90,23 @@ pub(crate) async fn what_waits_too_long_goes_before_all_priorities<S: Probe>(mut
     assert_eq!(payloads, [2].into_iter().chain(10..30).chain([40]).collect::<Vec<u8>>(), "each once");
 }
 
+pub(crate) async fn a_fetch_goes_on_where_the_last_one_came_to<S: Probe>(mut bench: Bench<S>) {
+    let with = |priority, message: NewMessage| NewMessage { priority, ..message };
+    let all = [(1, keyed(1, 5)), (3, keyed(2, 6)), (1, keyed(3, 6)), (3, keyed(4, 5)), (1, keyed(5, 5))];
+    bench.publish(all.into_iter().map(|(priority, message)| with(priority, message)).collect()).await;
+    let mut next = Fetch { limit: 2, ..bench.wanted() };
+    for expected in [vec![2, 4], vec![1, 3], vec![5], vec![]] {
+        let rows = bench.fetch_as(&next).await;
+        rows.iter().for_each(|row| next.reached.advance(row.slot, row.priority, row.seq));
+        let mut payloads: Vec<u8> = rows.iter().map(|row| row.payload[0]).collect();
+        payloads.sort_unstable();
+        assert_eq!(payloads, expected);
+    }
+    bench.clock.advance(HOUR);
+    let fair = Fetch { fairness_micros: Some(60_000_000), ..next };
+    assert!(bench.fetch_as(&fair).await.is_empty(), "what waits too long is looked for behind that, too");
+}
+
 pub(crate) async fn a_line_keeps_its_order_though_its_second_waited_longer<S: Probe>(mut bench: Bench<S>) {
     bench.publish(vec![later(keyed(2, 5), SECOND)]).await;
     bench.clock.advance(HOUR);

@@ -21,7 +21,7 @@ macro_rules! suite {
                 what_is_dead_or_parked_counts_as_done, what_failed_or_is_for_later_is_not_done;
             fetch: only_the_newest_of_its_kind_runs, one_that_was_tried_is_not_superseded, what_is_older_is_superseded_by_what_is_done,
                 a_failed_row_holds_back_its_key_unless_order_is_relaxed, a_parked_row_holds_back_its_key_in_any_order,
-                what_waits_too_long_goes_before_all_priorities, a_line_keeps_its_order_though_its_second_waited_longer,
+                what_waits_too_long_goes_before_all_priorities, a_fetch_goes_on_where_the_last_one_came_to, a_line_keeps_its_order_though_its_second_waited_longer,
                 behind_a_waiting_row_time_stands_still, what_was_set_aside_comes_back_up_to_the_next_that_waits;
             decide: a_letter_is_written_once_and_replayed_once, a_parked_row_is_replayed_before_what_waits_behind_it,
                 a_skipped_letter_stays_dead_and_can_be_replayed_later, a_discarded_letter_frees_its_key,

@@ -137,7 +137,9 @@ impl<M: Module> Dispatcher<M> {
         if fair {
             self.fair_at = Some(now);
         }
-        let (node, fetch) = self.next_fetch(fair, self.low_water.passed());
+        let may_appear = fluens_diesel::guard!("what may still appear is not passed");
+        let passed = if may_appear { self.low_water.passed() } else { i64::MAX };
+        let (node, fetch) = self.next_fetch(fair, passed);
         if fetch.slots.is_empty() {
             return Ok(false);
         }

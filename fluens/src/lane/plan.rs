@@ -124,9 +124,8 @@ impl<T: Planned> Plan<T> {
         let waiting = self.lines.values().flat_map(|line| line.waiting.iter()).chain(self.aside.values());
         let waiting = waiting.map(|item| (item.slot(), item.priority(), item.seq()));
         let running = self.running.iter().map(|(seq, running)| (running.slot, running.priority, *seq));
-        let beyond = |(slot, priority, seq): (i16, i16, i64)| {
-            (seq > self.reached.of(slot, priority)).then_some(seq)
-        };
+        let beyond =
+            |(slot, priority, seq): (i16, i16, i64)| (seq > self.reached.of(slot, priority)).then_some(seq);
         Begun { taken: waiting.chain(running).filter_map(beyond).collect(), reached: self.reached.clone() }
     }
 

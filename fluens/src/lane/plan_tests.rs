@@ -247,7 +247,10 @@ fn a_fetch_goes_on_where_the_last_one_ended() {
     plan.end_fetch(vec![item(1, Some(7), 1), item(2, Some(8), 1), item(3, Some(7), 2), item(5, Some(7), 1)]);
     plan.take(0).unwrap();
     let Begun { reached, taken } = plan.begin_fetch(ALL);
-    assert_eq!([(7, 1), (8, 1), (7, 2), (9, 1)].map(|(slot, priority)| reached.of(slot, priority)), [5, 2, 3, 0]);
+    assert_eq!(
+        [(7, 1), (8, 1), (7, 2), (9, 1)].map(|(slot, priority)| reached.of(slot, priority)),
+        [5, 2, 3, 0]
+    );
     assert!(taken.is_empty(), "none of them stands behind that");
 }
 
@@ -381,7 +384,9 @@ impl Model {
             Step::Appear(at) => {
                 // Of a key they commit in the order of their places.
                 let is_next = |item: &&Item| {
-                    self.open_yet.range(..item.seq).all(|(_, before)| item.key.is_none() || before.key != item.key)
+                    self.open_yet
+                        .range(..item.seq)
+                        .all(|(_, before)| item.key.is_none() || before.key != item.key)
                 };
                 let next: Vec<i64> = self.open_yet.values().filter(is_next).map(|item| item.seq).collect();
                 if let Some(seq) = next.get(at % next.len().max(1)) {

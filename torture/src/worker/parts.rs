@@ -82,6 +82,7 @@ async fn part(name: &str, numbers: Numbers, app: &Worker) -> Result {
         "abort" => works(here, &numbers.first(1), |n| numbers.work(n, 1, "abort")).await,
         "many" => works(here, &numbers.first(64), |n| numbers.work(n, 64, "write")).await,
         "repair" => repair(app).await,
+        "appear" => appears(here, numbers).await,
         "commits" => commits(here, numbers).await,
         _ => Err(format!("no part is called {name}").into()),
     }

@@ -257,6 +257,22 @@ async fn commits(here: &Handle<Here>, numbers: Numbers) -> Result {
     one.and(other)
 }
 
+/// One is stored before many others and committed behind them, when some of those are in hand. Then comes another one of its key.
+async fn appears(here: &Handle<Here>, numbers: Numbers) -> Result {
+    let first = numbers.work(numbers.base, 1, "write");
+    let others: Vec<i64> = (numbers.base + 2..numbers.base + 300).collect();
+    let mut conn = here.connection().await?;
+    conn.transaction(async |conn| -> Result<(), fluens::Error> {
+        note_sent(first.n, conn).await?;
+        Here::publish(conn, &first).await?;
+        works(here, &others, |n| Numbers::of_its_own(n, "write")).await.ok();
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        Ok(())
+    })
+    .await?;
+    works(here, &[numbers.base + 1], |n| numbers.work(n, 1, "write")).await
+}
+
 /// The same each time.
 fn id_of(n: i64) -> Id {
     Id(Uuid::from_u128(0x7075 << 112 | u128::from(n.unsigned_abs())))

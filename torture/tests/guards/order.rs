@@ -5,10 +5,12 @@ use fluens_torture::place::Place;
 
 use crate::{Case, guards};
 
-pub(crate) const ALL: &[&str] = &[KeyLocks::GUARD, HeldRows::GUARD, OneLane::GUARD, NewestOnly::GUARD];
+pub(crate) const ALL: &[&str] =
+    &[KeyLocks::GUARD, StillToAppear::GUARD, HeldRows::GUARD, OneLane::GUARD, NewestOnly::GUARD];
 
 guards! {
     places_are_drawn_under_the_lock_of_their_key: KeyLocks,
+    a_fetch_goes_on_behind_what_cannot_appear_any_more: StillToAppear,
     what_failed_holds_back_its_key: HeldRows,
     a_key_is_in_one_lane_at_a_time: OneLane,
     nothing_older_runs_after_the_newest: NewestOnly,
@@ -34,6 +36,25 @@ impl Case for KeyLocks {
         let done = done(&place.here);
         assert_eq!(done.len(), 3);
         committed.zip(&done[1..]).filter(|(committed, (done, _))| committed != done).count()
+    }
+}
+
+/// Fetches would go on behind what a transaction has stored that is still open, and bring what comes after it first.
+struct StillToAppear;
+
+impl Case for StillToAppear {
+    const GUARD: &str = "what may still appear is not passed";
+    const ON_SQLITE: bool = false;
+
+    fn broken<W: World>(place: &Place<W>, settings: &[(&str, &str)]) -> usize {
+        let closed = [settings, &[("TORTURE_GATE", "closed")]].concat();
+        let mut worker = place.worker(&closed);
+        worker.wait_for(1, "serving");
+        worker.tell(&format!("do appear {} 0", place.numbers()));
+        worker.wait_for(1, "did appear");
+        worker.tell("open");
+        crate::effects::settle_and_end(place, worker);
+        place.verdict().out_of_order
     }
 }
 
