@@ -257,20 +257,25 @@ async fn commits(here: &Handle<Here>, numbers: Numbers) -> Result {
     one.and(other)
 }
 
-/// One is stored before many others and committed behind them, when some of those are in hand. Then comes another one of its key.
+/// One is stored before many others, which are fetched as a backlog is, and committed behind them, when some are in hand. Then
+/// comes another one of its key, and more behind that.
 async fn appears(here: &Handle<Here>, numbers: Numbers) -> Result {
-    let first = numbers.work(numbers.base, 1, "write");
-    let others: Vec<i64> = (numbers.base + 2..numbers.base + 300).collect();
+    let [first, second] = [numbers.base, numbers.base + 1];
+    let others = |from: i64| (numbers.base + from..numbers.base + from + 300).collect::<Vec<i64>>();
+    let of_its_own = |n| Numbers::of_its_own(n, "write");
     let mut conn = here.connection().await?;
-    conn.transaction(async |conn| -> Result<(), fluens::Error> {
-        note_sent(first.n, conn).await?;
-        Here::publish(conn, &first).await?;
-        works(here, &others, |n| Numbers::of_its_own(n, "write")).await.ok();
+    conn.transaction(async |conn| -> Result {
+        note_sent(first, conn).await?;
+        Here::publish(conn, &numbers.work(first, 1, "write")).await?;
+        here.pause().await?;
+        works(here, &others(2), of_its_own).await?;
+        here.resume().await?;
         tokio::time::sleep(Duration::from_millis(200)).await;
         Ok(())
     })
     .await?;
-    works(here, &[numbers.base + 1], |n| numbers.work(n, 1, "write")).await
+    works(here, &[second], |n| numbers.work(n, 1, "write")).await?;
+    works(here, &others(400), of_its_own).await
 }
 
 /// The same each time.
