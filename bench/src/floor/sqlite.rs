@@ -99,7 +99,7 @@ fn group_in_order(conn: &mut SqliteConnection) -> Result<usize> {
     let (Some((first, ..)), Some((last, ..))) = (rows.first(), rows.last()) else { return Ok(0) };
     for (_, envelope, payload) in &rows {
         let Envelope { module } = serde_json::from_slice(envelope)?;
-        ensure!(module == "sender", "an envelope of module {module}");
+        ensure!(module == "embedded", "an envelope of module {module}");
         let Order { n, key } = serde_json::from_slice(payload)?;
         diesel::insert_into(effects::table).values((effects::n.eq(n), effects::key.eq(key))).execute(conn)?;
     }
