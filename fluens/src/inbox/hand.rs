@@ -34,10 +34,18 @@ pub(crate) struct Limits {
     pub(crate) fairness: Duration,
 }
 
+/// With so many in hand lanes have enough to commit together.
+const SOME: usize = 200;
+
 impl Limits {
-    /// Whether to fetch more. With a whole batch in hand lanes have enough to do until the next one is there.
+    /// Whether to fetch more. Three quarters of a large batch last until the next one is there; and what lies in memory for no
+    /// longer than that is mostly still close to the processor.
     pub(super) fn leave_room(&self, plan: &Plan<InHand>) -> bool {
-        !plan.has_more_than(self.batch) && plan.bytes() < self.bytes
+        !plan.has_more_than(self.enough()) && plan.bytes() < self.bytes
+    }
+
+    fn enough(&self) -> usize {
+        (self.batch * 3 / 4).max(SOME).min(self.batch)
     }
 }
 
@@ -265,5 +273,16 @@ impl<M: Module> Holder for Inbox<M> {
         drop(plan);
         self.signal.ring();
         busy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_quarters_of_a_large_batch_are_enough_and_all_of_a_small_one() {
+        let enough = |batch| Limits { batch, bytes: 0, fairness: Duration::ZERO }.enough();
+        assert_eq!([1, 100, 240, 2000].map(enough), [1, 100, 200, 1500]);
     }
 }

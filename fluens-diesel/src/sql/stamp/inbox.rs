@@ -20,14 +20,14 @@ macro_rules! stamp_inbox {
 
             async fn fetch(conn: &mut Self::Conn, tables: &Tables, fetch: &Fetch) -> QueryResult<Vec<Due>> {
                 Self::alone(conn, tables, async |conn| {
-                    if fetch.fairness_micros.is_none()
-                        && let Some(rows) = Self::fetch_quickly(conn, tables, fetch).await?
-                    {
-                        return Ok(rows.into_iter().map(|row| due(fetch, row)).collect());
-                    }
                     let mut overdue = Vec::new();
                     if let Some(fairness) = fetch.fairness_micros {
                         overdue = FindOverdue::new(tables, fetch, fairness).load::<(i64,)>(conn).await?;
+                    }
+                    if overdue.is_empty()
+                        && let Some(rows) = Self::fetch_quickly(conn, tables, fetch).await?
+                    {
+                        return Ok(rows.into_iter().map(|row| due(fetch, row)).collect());
                     }
                     let overdue = overdue.into_iter().map(|(seq,)| seq).collect();
                     let rows = Self::load_ready(conn, FetchReady::new(tables, fetch, overdue)).await?;
