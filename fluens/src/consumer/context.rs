@@ -94,7 +94,11 @@ impl<M: Module> Context<M> {
         let lent = if let Some(lent) = self.lent.take() {
             lent
         } else {
-            let group = self.group.clone().lock_owned().await;
+            let group = match self.group.clone().try_lock_owned() {
+                Ok(group) => group,
+                // The lane commits those before it.
+                Err(_) => self.group.clone().lock_owned().await,
+            };
             Lent { group, since: None, returned: false }
         };
         let lent = self.lent.insert(lent);

@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use futures_util::FutureExt;
-use tokio::{sync::Mutex, time::Instant};
+use tokio::{
+    sync::{Mutex, MutexGuard},
+    time::Instant,
+};
 
 use super::{
     Group, InHand, Worker,
@@ -43,6 +46,15 @@ pub(super) enum Ended {
     },
     /// Those before it were not committed after all: it never happened.
     InVain(Vec<InHand>, Undone),
+}
+
+/// The consumer has given it back. To wait for it, even if it is free, would use up what a task may do before it yields, and
+/// small groups would be committed.
+async fn held_by_nobody<M: Module>(group: &Mutex<Group<M>>) -> MutexGuard<'_, Group<M>> {
+    match group.try_lock() {
+        Ok(open) => open,
+        Err(_) => group.lock().await,
+    }
 }
 
 impl<M: Module> Worker<M> {
@@ -85,7 +97,7 @@ impl<M: Module> Worker<M> {
         match ended {
             Some(Ok((context, result))) => {
                 let Left { staged, faults, held } = context.finish();
-                let mut open = group.lock().await;
+                let mut open = held_by_nobody(group).await;
                 self.inbox.note_held(held, PATIENCE);
                 match result {
                     Ok(()) if !open.is_whole() => {

@@ -102,6 +102,8 @@ impl<M: Module> Worker<M> {
             }
             if !shares || self.is_full(&ran) || since.elapsed() >= PATIENCE {
                 self.commit(&group, &mut ran).await;
+                // On SQLite nothing was waited for: others have a turn.
+                tokio::task::yield_now().await;
             }
             drop(turn);
         }
