@@ -177,17 +177,6 @@ macro_rules! standing {
     };
 }
 
-/// A held row may be tried again: its slot does not stand still, and no parked row of its key is before it. The latter not
-/// by NOT EXISTS: PostgreSQL would make a join of it and read all that failed to find the parked ones.
-macro_rules! may_be_tried {
-    () => {
-        "NOT EXISTS (SELECT 1 FROM {fluens}halted s WHERE s.consumer_id = i.consumer_id AND s.slot = i.slot) \
-         AND (SELECT 1 FROM {fluens}inbox h WHERE h.consumer_id = i.consumer_id AND h.key_hash = i.key_hash \
-             AND h.state IN (2, 7) AND h.state = 7 AND h.seq < i.seq LIMIT 1) IS NULL"
-    };
-}
-pub(crate) use may_be_tried;
-
 statement! {
     /// Rows that have waited too long, by place in the line. Only the front of each line is looked at, so that no backlog
     /// is walked; and of a front only what has nothing younger before it, so that a line keeps its order: a row
@@ -260,42 +249,6 @@ statement! {
         (Uid, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
     postgres: concat!(due_on_postgres!(), ", ", small_content!(), " \
          FROM (", walk_on_postgres!(), " LIMIT {limit}) i",
-    ),
-}
-
-statement! {
-    /// Held rows whose time has come, the longest waiting first. `(SELECT {now})`: PostgreSQL's clock may not lead into
-    /// an index by itself, and every held row would be read.
-    FetchHeld {
-        consumer: i32, held_slots: i64, limit: i64, max_bytes: i64, taken: List<i64>, fairness_micros: Option<i64>,
-    } -> (BigInt, Integer, Integer, SmallInt, Bool, SmallInt, Nullable<BigInt>, Stamp, Nullable<BigInt>,
-        (Uid, Text, Integer, SmallInt, Integer), Nullable<BigInt>, Nullable<Text>, Binary, Binary),
-    postgres: concat!(
-        "SELECT seq, attempt, forgiven, priority, \
-             COALESCE(GREATEST(published_at, due_at) <= {now} - {fairness_micros} * interval '1 microsecond', false), \
-             slot, key_hash, published_at, ", expires_in!(), ", message_id, message, version, deaths, 0, \
-             latest, history, envelope, payload \
-         FROM (SELECT *, sum(size) OVER (ORDER BY due_at, seq ROWS UNBOUNDED PRECEDING) AS total FROM ( \
-             SELECT i.*, octet_length(i.envelope) + octet_length(i.payload) AS size FROM {fluens}inbox i \
-             WHERE i.consumer_id = {consumer} AND i.state = 2 AND i.due_at <= (SELECT {now}) \
-                 AND i.seq <> ALL ({taken}) AND ({held_slots} >> i.slot) & 1 = 1 AND ",
-                 may_be_tried!(), " \
-             ORDER BY i.due_at LIMIT {limit}) bounded) summed \
-         WHERE total - size < {max_bytes}",
-    ),
-    sqlite: concat!(
-        "SELECT seq, attempt, forgiven, priority, \
-             COALESCE(max(published_at, due_at) <= {now} - {fairness_micros}, false), \
-             slot, key_hash, published_at, expires_at - {now}, message_id, message, version, deaths, 0, \
-             latest, history, envelope, payload \
-         FROM (SELECT *, sum(size) OVER (ORDER BY due_at, seq ROWS UNBOUNDED PRECEDING) AS total FROM ( \
-             SELECT i.*, length(i.envelope) + length(i.payload) AS size FROM {fluens}inbox i \
-             WHERE i.consumer_id = {consumer} AND i.state = 2 AND i.due_at <= {now} \
-                 AND i.seq NOT IN (SELECT value FROM json_each({taken})) \
-                 AND ({held_slots} >> i.slot) & 1 AND ",
-                 may_be_tried!(), " \
-             ORDER BY i.due_at LIMIT {limit})) \
-         WHERE total - size < {max_bytes}",
     ),
 }
 
@@ -386,20 +339,6 @@ fn turn(fetch: &Fetch) -> i32 {
 /// What a slot gives before all have been asked: so much that together they fill the fetch.
 fn portion(fetch: &Fetch) -> i64 {
     fetch.limit / i64::from(turn(fetch)).max(1) + 1
-}
-
-impl FetchHeld {
-    pub(crate) fn new(tables: &Tables, fetch: &Fetch) -> Self {
-        FetchHeld {
-            tables: tables.clone(),
-            consumer: fetch.consumer,
-            held_slots: fetch.held_slots(),
-            limit: fetch.limit,
-            max_bytes: fetch.max_bytes,
-            taken: List(fetch.taken.clone()),
-            fairness_micros: fetch.fairness_micros,
-        }
-    }
 }
 
 /// How many bytes it takes.

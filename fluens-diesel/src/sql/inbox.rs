@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use diesel::sql_types::{BigInt, Bool, Integer, Nullable};
 
-use super::{bind::List, fetch::may_be_tried, template::statement, text::waits};
+use super::{bind::List, held::may_be_tried, template::statement, text::waits};
 use crate::{Fetch, Look, Tables};
 
 /// Keys of which rows were set aside behind one that is gone. A step of the index per key, however many wait behind one

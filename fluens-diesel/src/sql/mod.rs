@@ -9,6 +9,7 @@ pub(crate) mod bind;
 pub(crate) mod control;
 pub(crate) mod fetch;
 pub(crate) mod find;
+pub(crate) mod held;
 pub(crate) mod inbox;
 mod kinds;
 pub(crate) mod letters;

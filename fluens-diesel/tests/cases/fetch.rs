@@ -97,7 +97,9 @@ pub(crate) async fn a_fetch_goes_on_where_the_last_one_came_to<S: Probe>(mut ben
     let mut next = Fetch { limit: 2, ..bench.wanted() };
     for expected in [vec![2, 4], vec![1, 3], vec![5], vec![]] {
         let rows = bench.fetch_as(&next).await;
-        rows.iter().for_each(|row| next.reached.advance(row.slot, row.priority, row.seq));
+        for row in &rows {
+            next.reached.advance(row.slot, row.priority, row.seq);
+        }
         let mut payloads: Vec<u8> = rows.iter().map(|row| row.payload[0]).collect();
         payloads.sort_unstable();
         assert_eq!(payloads, expected);

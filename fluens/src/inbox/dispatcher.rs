@@ -190,7 +190,9 @@ impl<M: Module> Dispatcher<M> {
         let looks = M::Db::look(&mut *db.reader().await?, &db.tables, &held).await?;
         if !looks.iter().any(Look::is_due) {
             // Mostly nothing waits: one question instead of seven statements.
-            looks.iter().for_each(|look| self.inbox.signal.heed(look));
+            for look in &looks {
+                self.inbox.signal.heed(look);
+            }
             self.inbox.signal.wake();
             return Ok(false);
         }

@@ -59,11 +59,12 @@ pub(crate) mod prelude {
                 CancelAll, ExtendConsumer, ExtendModule, KnownBy, LettersHoldNothing, PauseConsumer,
                 PauseModule, RemoveAllParked, ResumeConsumer, ResumeModule, UnhaltAll,
             },
-            fetch::{DueRow, FetchHeld, FetchReady, FindOverdue, due},
+            fetch::{DueRow, FetchReady, FindOverdue, due},
             find::{
                 CountExpired, CountLetters, EndedRow, FindExpired, FindLetters, LetterRow, ended as ended_of,
                 letter as letter_of,
             },
+            held::FetchHeld,
             inbox::{
                 DueScheduled, LookAt, LookRow, Recognize, Release, RemoveScheduled, Requeue, look as look_of,
             },
