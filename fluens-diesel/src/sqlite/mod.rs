@@ -14,7 +14,7 @@ use diesel::{
     connection::DefaultLoadingMode,
     deserialize::FromSqlRow,
     row::Row,
-    sql_types::{Binary, Integer},
+    sql_types::{Binary, Bool, Integer},
     sqlite::Sqlite as Backend,
 };
 
@@ -32,8 +32,15 @@ use crate::{
         fetch::size_of_due,
         settle::{AckRun, IsAlive, Run, runs},
         stamp_prelude::*,
+        statement,
     },
 };
+
+statement! {
+    /// Whether a slot of the consumer stands still.
+    AnyHalted { consumer: i32 } -> (Bool),
+    sqlite: "SELECT EXISTS (SELECT 1 FROM {fluens}halted WHERE consumer_id = {consumer})",
+}
 
 /// The database of a module on SQLite.
 pub struct Db;
@@ -61,6 +68,11 @@ impl Tides for Db {
     /// What is deleted here is gone.
     async fn tide(_: &mut Self::Conn, _: &Tables, _: &Fetch) -> QueryResult<Option<Tide>> {
         Ok(None)
+    }
+
+    async fn skips(conn: &mut Self::Conn, tables: &Tables, consumer: i32) -> QueryResult<bool> {
+        let (halted,) = AnyHalted { tables: tables.clone(), consumer }.get_result(conn).await?;
+        Ok(halted)
     }
 }
 

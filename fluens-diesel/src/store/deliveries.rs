@@ -48,6 +48,14 @@ pub trait Tides: Connect {
         tables: &Tables,
         fetch: &Fetch,
     ) -> impl Future<Output = QueryResult<Option<Tide>>> + Send;
+
+    /// Whether a fetch may leave out rows and go on behind them: those of slots that stand still, where slots are not walked
+    /// one by one.
+    fn skips(
+        conn: &mut Self::Conn,
+        tables: &Tables,
+        consumer: i32,
+    ) -> impl Future<Output = QueryResult<bool>> + Send;
 }
 
 /// What becomes of a delivery. A node that was declared dead settles nothing: zero rows.

@@ -110,6 +110,7 @@ pub(crate) async fn a_halted_slot_stands_still_until_the_last_letter_is_decided<
     bench.clock.advance(HOUR / 2);
     let second = bench.bury(of(2), HoldsBack::Slot).await.unwrap();
     assert_eq!(bench.runnable().await, [4], "5, 69 and 133 share slot 5");
+    assert_eq!(bench.skips().await, S::IN_ORDER, "where slots are walked one by one nothing is passed");
     assert!(bench.fetch_held().await.is_empty());
     bench.ack(of(4)).await;
     assert!(nothing_to_do(bench.look().await));
@@ -121,6 +122,7 @@ pub(crate) async fn a_halted_slot_stands_still_until_the_last_letter_is_decided<
     assert_eq!(discard(&mut bench, second).await, Some(bench.consumer));
     let look = bench.look().await;
     assert!(look.ready && look.next_held == Some(Duration::ZERO));
+    assert!(!bench.skips().await);
     let held: Vec<_> = bench.fetch_held().await;
     assert_eq!(held.iter().map(|row| row.payload[0]).collect::<Vec<_>>(), [9, 1]);
     bench.ack(&held[1]).await;

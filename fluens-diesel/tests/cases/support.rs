@@ -108,6 +108,11 @@ impl<S: Probe> Bench<S> {
         S::set_aside(&mut self.conn, &self.tables, &blocked).await.unwrap()
     }
 
+    /// Whether a fetch may go on behind rows that it leaves out.
+    pub(crate) async fn skips(&mut self) -> bool {
+        S::skips(&mut self.conn, &self.tables, self.consumer).await.unwrap()
+    }
+
     pub(crate) async fn look(&mut self) -> Look {
         S::look(&mut self.conn, &self.tables, &[(self.consumer, -1)]).await.unwrap()[0]
     }

@@ -15,7 +15,7 @@ use crate::{
     consumer::Order,
     lane::{InHand, Lane, Worker},
     message::micros,
-    module::Module,
+    module::{Conn, Module},
 };
 
 /// So often within the fairness window those that have waited too long are looked for: on PostgreSQL that is a look into
@@ -137,17 +137,16 @@ impl<M: Module> Dispatcher<M> {
         if fair {
             self.fair_at = Some(now);
         }
-        let may_appear = fluens_diesel::guard!("what may still appear is not passed");
-        let passed = if may_appear { self.low_water.passed() } else { i64::MAX };
+        let (db, limits) = (self.inbox.consumer.db.clone(), self.inbox.consumer.limits);
+        let mut conn = db.reader().await?;
+        let passed = self.passed(&mut conn).await?;
         let (node, fetch) = self.next_fetch(fair, passed);
         if fetch.slots.is_empty() {
             return Ok(false);
         }
-        let (db, limits) = (self.inbox.consumer.db.clone(), self.inbox.consumer.limits);
-        let (sent_at, rows) = {
-            let mut conn = db.reader().await?;
-            (self.inbox.clock().now(), M::Db::fetch(&mut conn, &db.tables, &fetch).await)
-        };
+        let sent_at = self.inbox.clock().now();
+        let rows = M::Db::fetch(&mut conn, &db.tables, &fetch).await;
+        drop(conn);
         let rows = rows?;
         fluens_diesel::failpoint!("fetch: ready rows read", !rows.is_empty());
         let sounds = self.low_water.wants_sounding(rows.len(), limits.batch);
@@ -168,6 +167,16 @@ impl<M: Module> Dispatcher<M> {
             self.sound(&fetch).await;
         }
         Ok(merged > 0)
+    }
+
+    /// Up to here nothing will be ready that the next fetch does not see.
+    async fn passed(&self, conn: &mut Conn<M>) -> Result<i64, Error> {
+        let (db, consumer) = (&self.inbox.consumer.db, self.inbox.consumer.id);
+        if self.few || M::Db::skips(conn, &db.tables, consumer).await? {
+            return Ok(0);
+        }
+        let may_appear = fluens_diesel::guard!("what may still appear is not passed");
+        Ok(if may_appear { self.low_water.passed() } else { i64::MAX })
     }
 
     /// Learns where the line begins. If that fails it is not known yet.
@@ -255,11 +264,10 @@ impl<M: Module> Dispatcher<M> {
         fetch.above = self.low_water.mark();
         // Where few are expected they are not looked for line by line; and what is left out because there is enough of its key
         // in hand is not in hand.
-        let walks = !fetch.few && fetch.full_keys.is_empty();
         if anew || fetch.few {
             plan.begin_anew();
         }
-        let begun = plan.begin_fetch(if walks { passed } else { 0 });
+        let begun = plan.begin_fetch(if fetch.full_keys.is_empty() { passed } else { 0 });
         (fetch.reached, fetch.taken) = (begun.reached, begun.taken);
         (node, fetch)
     }
