@@ -4,10 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use fluens_diesel::Due;
 
+use super::group_size::LARGEST_UNOPENED;
+
 /// So many of a slot are run with care: a node has no more than that at work.
 const ENOUGH: usize = 1000;
 /// So many of a key: a group that did not commit held no more of it.
-const ENOUGH_OF_KEY: usize = 50;
+const ENOUGH_OF_KEY: usize = LARGEST_UNOPENED;
 
 /// What was suspected so far, slot by slot.
 #[derive(Default)]

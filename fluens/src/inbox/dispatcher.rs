@@ -196,6 +196,10 @@ impl<M: Module> Dispatcher<M> {
         self.low_water.forget();
         self.inbox.plan().begin_anew();
         let held = [(self.inbox.consumer.id, self.inbox.share.fetchable().cast_signed())];
+        if held[0].1 == 0 {
+            // It would look through all that waits for one that is ours.
+            return Ok(false);
+        }
         let looks = M::Db::look(&mut *db.reader().await?, &db.tables, &held).await?;
         if !looks.iter().any(Look::is_due) {
             // Mostly nothing waits: one question instead of seven statements.
@@ -302,16 +306,22 @@ impl<M: Module> Dispatcher<M> {
                 Standing::Superseded => old.push(Arc::new(row)),
             }
         }
+        let mut superseded = 0;
         if !old.is_empty() {
             // While the newer one is there: once it is done, nobody sees any more what it was newer than.
-            self.inbox.supersede(&old).await?;
+            superseded = self.inbox.supersede(&old).await?;
         }
         let new = {
             let mut plan = self.inbox.plan();
             // Under the lock: slots that are being left are forgotten under it, too.
             let still_ours = share.node() == node;
             run.retain(|item| still_ours && share.is_fetchable(item.row.slot));
-            plan.end_fetch(run)
+            let new = plan.end_fetch(run);
+            if superseded < old.len() {
+                // The newer one is gone already: the next fetch says what they are now.
+                plan.begin_anew();
+            }
+            new
         };
         if new > 0 {
             self.inbox.arrived.notify_waiters();

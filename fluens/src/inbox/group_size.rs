@@ -2,6 +2,10 @@
 
 /// At most so many.
 const LARGEST: usize = 50;
+/// So many times larger may a group be in which no transaction is open.
+pub(crate) const UNOPENED: usize = 10;
+/// No group is larger.
+pub(super) const LARGEST_UNOPENED: usize = LARGEST * UNOPENED;
 
 /// That groups are too large is found out by waiting in vain, which costs as much as many of them do. So many full ones have to
 /// go well before they grow.

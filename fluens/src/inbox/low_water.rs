@@ -14,7 +14,7 @@ use crate::clock::Moment;
 
 /// The database is asked once for so many rows: more often would cost too much, less often leave too much to walk over.
 const ROWS_PER_SOUNDING: usize = 1000;
-/// Of a backlog it is asked at once, until two answers say what is passed.
+/// Of a backlog it is asked at once, twice: it takes two answers to say what is passed.
 const HASTY_SOUNDINGS: u8 = 2;
 /// So often everything is walked over, whatever was reckoned.
 const WALK_ALL_EVERY: Duration = Duration::from_secs(10);
@@ -92,6 +92,10 @@ impl LowWater {
 
     /// The answer.
     pub(crate) fn sounded(&mut self, slots: i64, tide: Tide) {
+        if tide.drawn < self.passed {
+            // Another server that has not heard of all places, or one that forgot some.
+            (self.mark, self.passed, self.drawn) = (0, 0, None);
+        }
         match self.drawn {
             // Somebody who had drawn a place by then has not ended: ask again.
             Some((_, transaction)) if tide.oldest < transaction => return,
@@ -227,6 +231,19 @@ mod tests {
             server.apply(Step::Sound, &mut low_water);
         }
         assert_eq!((low_water.mark(), low_water.passed()), (1000, 1000));
+    }
+
+    #[test]
+    fn a_server_that_draws_places_again_has_passed_none_of_them() {
+        let tide = |drawn, transaction| Tide { drawn, transaction, oldest: transaction, lowest: None };
+        let mut low_water = low_water();
+        low_water.sounded(1, tide(100, 1));
+        low_water.sounded(1, tide(100, 2));
+        assert_eq!((low_water.mark(), low_water.passed()), (100, 100));
+        low_water.sounded(1, tide(90, 1));
+        assert_eq!((low_water.mark(), low_water.passed()), (0, 0));
+        low_water.sounded(1, tide(95, 2));
+        assert_eq!((low_water.mark(), low_water.passed()), (90, 90));
     }
 
     #[test]

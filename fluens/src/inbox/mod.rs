@@ -16,6 +16,7 @@ pub(crate) use activity::{Activity, Doing, Presence};
 pub(crate) use care::Care;
 pub(crate) use dispatcher::Dispatcher;
 pub(crate) use elsewhere::published_elsewhere;
+pub(crate) use group_size::UNOPENED;
 pub(crate) use hand::{Consumer, Inbox, Limits};
 pub(crate) use low_water::LowWater;
 pub(crate) use poller::Poller;

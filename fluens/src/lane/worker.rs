@@ -11,16 +11,13 @@ use super::{
 };
 use crate::{
     consumer::{BatchOptions, Recipient},
-    inbox::Inbox,
+    inbox::{Inbox, UNOPENED},
     module::Module,
 };
 
 /// A consumer that is still running and has not asked for the connection does not keep those before it uncommitted
 /// for longer than this; and one that held the connection for longer runs alone next time.
 pub(super) const PATIENCE: Duration = Duration::from_millis(20);
-
-/// So many times larger is a group in which no transaction is open.
-const UNOPENED: usize = 10;
 
 /// Why a group was not committed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -94,6 +91,8 @@ impl<M: Module> Worker<M> {
                 Ended::Well(done) => self.partly(&group, done).await,
                 Ended::Failed { items, failure, touched } => {
                     self.fail(&group, &mut ran, items, failure, touched).await;
+                    // Nor need anything have been waited for here.
+                    tokio::task::yield_now().await;
                 }
                 Ended::InVain(items, undone) => {
                     group.lock().await.roll_back().await;
