@@ -83,13 +83,13 @@ mod tests {
     #[test]
     fn the_first_of_each_key_and_what_has_none_up_to_the_death() {
         let mut care = Care::default();
-        assert!((1..=50).all(|seq| care.is_for(&row(seq, Some(5), 0), 100)));
-        assert!(!care.is_for(&row(51, Some(5), 0), 100), "it was waiting behind the others");
-        assert!(care.is_for(&row(1, Some(5), 0), 100), "fetched again");
-        assert!(care.is_for(&row(60, None, 0), 100) && care.is_for(&row(61, None, 0), 100));
-        assert!(!care.is_for(&row(101, Some(6), 0), 100), "published later");
+        assert!((1..=500).all(|seq| care.is_for(&row(seq, Some(5), 0), 600)));
+        assert!(!care.is_for(&row(501, Some(5), 0), 600), "it was waiting behind the others");
+        assert!(care.is_for(&row(1, Some(5), 0), 600), "fetched again");
+        assert!(care.is_for(&row(560, None, 0), 600) && care.is_for(&row(561, None, 0), 600));
+        assert!(!care.is_for(&row(601, Some(6), 0), 600), "published later");
         assert!(
-            care.is_for(&row(102, Some(8), 1), 100),
+            care.is_for(&row(602, Some(8), 1), 600),
             "it had failed before, and may have been tried again"
         );
     }
