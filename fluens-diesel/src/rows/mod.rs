@@ -348,13 +348,6 @@ pub struct Look {
     pub unknown: bool,
 }
 
-impl Look {
-    /// Some of what waits may enter the line again, or be tried, now.
-    pub fn is_due(&self) -> bool {
-        self.freed || self.unknown || [self.next_held, self.next_scheduled].contains(&Some(Duration::ZERO))
-    }
-}
-
 /// A consumer that wants to be registered.
 #[derive(Debug, Clone)]
 pub struct Registration {

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
 
 use fluens_diesel::{
-    Acked, Due, FEW, Fetch, Inbox as _, Look, SLOTS, Slots as _, Standing, Tides as _, Withhold as _,
+    Acked, Due, FEW, Fetch, Inbox as _, SLOTS, Slots as _, Standing, Tides as _, Withhold as _,
 };
 use futures_util::FutureExt;
 use tokio::{sync::watch, task::JoinSet};
@@ -195,26 +195,13 @@ impl<M: Module> Dispatcher<M> {
         // What is released now is ready in its old place.
         self.low_water.forget();
         self.inbox.plan().begin_anew();
-        let held = [(self.inbox.consumer.id, self.inbox.share.fetchable().cast_signed())];
-        if held[0].1 == 0 {
-            // It would look through all that waits for one that is ours.
-            return Ok(false);
-        }
-        let looks = M::Db::look(&mut *db.reader().await?, &db.tables, &held).await?;
-        if !looks.iter().any(Look::is_due) {
-            // Mostly nothing waits: one question instead of seven statements.
-            for look in &looks {
-                self.inbox.signal.heed(look);
-            }
-            self.inbox.signal.wake();
-            return Ok(false);
-        }
         let (node, fetch) = self.next_fetch(false, 0);
         if fetch.slots.is_empty() {
             return Ok(false);
         }
         let promoted = M::Db::promote(&mut *db.writer().await?, &db.tables, &fetch).await?;
         fluens_diesel::failpoint!("fetch: waiting rows promoted", promoted > 0);
+        let held = [(fetch.consumer, self.inbox.share.fetchable().cast_signed())];
         let (sent_at, rows, looks) = {
             let mut conn = db.reader().await?;
             let sent_at = self.inbox.clock().now();
