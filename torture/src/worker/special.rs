@@ -270,7 +270,7 @@ async fn appears(here: &Handle<Here>, numbers: Numbers) -> Result {
         here.pause().await?;
         works(here, &others(2), of_its_own).await?;
         here.resume().await?;
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
         Ok(())
     })
     .await?;
