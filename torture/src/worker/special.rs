@@ -270,7 +270,10 @@ async fn appears(here: &Handle<Here>, numbers: Numbers) -> Result {
         here.pause().await?;
         works(here, &others(2), of_its_own).await?;
         here.resume().await?;
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        // Some are let pass the gate: by then more are in hand than one fetch brings.
+        while done_of(here, &others(2)).await? < 40 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         Ok(())
     })
     .await?;

@@ -51,6 +51,8 @@ impl Case for StillToAppear {
         let mut worker = place.worker(&closed);
         worker.wait_for(1, "serving");
         worker.tell(&format!("do appear {} 0", place.numbers()));
+        worker.wait_for(4, "begun");
+        worker.tell("pass 60");
         worker.wait_for(1, "did appear");
         worker.tell("open");
         crate::effects::settle_and_end(place, worker);
