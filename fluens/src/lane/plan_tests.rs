@@ -7,7 +7,7 @@ use std::{
 
 use proptest::prelude::*;
 
-use super::*;
+use super::{fetches::Begun, *};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Item {
